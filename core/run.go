@@ -1,0 +1,366 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Run is one agent run on one session: the shell that loads, lets the pure rules decide, saves with compare-and-set and
+// emits events (docs/design.md, section 1). Its methods are the seams that an adapter calls. Safe for concurrent use.
+//
+// Every seam returns a Go error only for a done ctx, for a store that failed (see Config.OnStoreError) and for an
+// ErrConfig. What the model can mend is in the text that it gets.
+type Run struct {
+	p *Planner
+
+	mu sync.Mutex
+	rs RunState
+	st *state // as last loaded or saved in this process; nil: not known
+	v  Version
+}
+
+// Begin starts a run. It does no I/O. An empty session is ErrNoSession.
+func (p *Planner) Begin(session string, o RunOptions) (*Run, error) {
+	return p.Resume(RunState{ID: p.cfg.NewID(), Session: session, Options: o})
+}
+
+// Resume continues a run from what [Run.State] gave, in this process or another. It does no I/O. A state without a
+// session is ErrNoSession.
+func (p *Planner) Resume(s RunState) (*Run, error) {
+	if s.Session == "" {
+		return nil, fmt.Errorf("core: begin a run: %w", ErrNoSession)
+	}
+	return &Run{p: p, rs: s.clone()}, nil
+}
+
+// State returns a copy of what the run remembers, for [Planner.Resume].
+func (r *Run) State() RunState {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rs.clone()
+}
+
+// ID is the run's id.
+func (r *Run) ID() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rs.ID
+}
+
+func (s RunState) clone() RunState {
+	s.Superseded = slices.Clone(s.Superseded)
+	s.OpenThen = slices.Clone(s.OpenThen)
+	s.Batch = slices.Clone(s.Batch)
+	s.Results = slices.Clone(s.Results)
+	return s
+}
+
+// NewInput tells the run of input that came between two seams: boundary is the new token, "" one that cannot be proven.
+func (r *Run) NewInput(boundary string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rs.Boundary = boundary
+}
+
+// BeforeModel is called before every model call and returns the text to put at the very end of the request's last
+// message (of a copy: it is never persisted), or "". With open items that is the block that lists them.
+func (r *Run) BeforeModel(ctx context.Context, p Prompt) (string, error) {
+	defer r.p.observers.drain()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rs.Boundary = p.Boundary
+	if err := r.reload(ctx); err != nil {
+		return "", r.trouble(ctx, err)
+	}
+	r.rs.Detached = false
+	if !r.rs.Started {
+		r.rs.Started = true
+		r.rs.Stale = r.st.Stale // a run that was cut off left its count
+	}
+	noteClosed(&r.rs, r.st.Todos)
+	if err := r.dropDeadWait(ctx); err != nil {
+		return "", r.trouble(ctx, err)
+	}
+	return r.tail(ctx, p), nil
+}
+
+// tail puts together what the model is shown, and notes it.
+func (r *Run) tail(ctx context.Context, p Prompt) string {
+	t, rs := &r.p.texts, &r.rs
+	items := r.st.items()
+	var parts []string
+	if rs.Options.CorrectionInTail && rs.Holding {
+		parts = append(parts, fill(t.Kept, "$HELD", `"`+lineText(rs.Held)+`"`))
+		if rs.Correction != "" {
+			parts = append(parts, rs.Correction)
+			rs.Correction = ""
+		}
+	}
+	note := ""
+	if rs.RemindDue && remindable(items, r.st.Wait.bound(rs, r.st.Revision)) {
+		note = fill(t.Reminder, "$TURNS", fmt.Sprint(rs.Stale), "$TOOL", r.p.toolName())
+	}
+	rs.RemindDue = false
+	seen := p.LastTool.Name != "" && rs.FullRev == r.st.Revision && rs.FullID == p.LastTool.ID && r.p.IsTool(p.LastTool.Name)
+	switch block := renderBlock(t.Block, items, note); {
+	case block == "":
+	case seen && note == "":
+		r.shown(r.st.Revision)
+	default:
+		parts = append(parts, block)
+		r.shown(r.st.Revision)
+		if note != "" {
+			r.p.emit(ctx, Event{Kind: EventReminded, Session: rs.Session, RunID: rs.ID, Revision: r.st.Revision, Text: note})
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// remindable reports whether an open item wants work now: not when all of them wait or are blocked.
+func remindable(items []Item, waiting bool) bool {
+	if waiting {
+		return false
+	}
+	for i := range items {
+		if items[i].Status == StatusNeedsReplan || actionable(items, i) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Run) shown(revision int64) { r.rs.HasShown, r.rs.Shown = true, revision }
+
+// AfterModel is called after every response of the model and before any of its tools runs, also after the response to a
+// correction.
+func (r *Run) AfterModel(ctx context.Context, resp Response) (Verdict, error) {
+	defer r.p.observers.drain()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if resp.Boundary != "" {
+		r.rs.Boundary = resp.Boundary
+	}
+	r.p.emit(ctx, Event{Kind: EventTurn, Session: r.rs.Session, RunID: r.rs.ID, Calls: slices.Clone(resp.Calls), Text: resp.Text, Revision: r.revision()})
+	if r.st == nil && !r.rs.Detached {
+		if err := r.reload(ctx); err != nil {
+			return Verdict{}, r.trouble(ctx, err)
+		}
+	}
+	var end *WaitOutcome
+	for asked := false; r.st != nil; asked = true {
+		if !asked && resp.final() && len(OpenItems(r.st.Todos)) > 0 && ctx.Err() == nil {
+			var err error
+			if end, err = r.finalWait(ctx); err != nil {
+				return Verdict{}, r.trouble(ctx, err)
+			}
+		}
+		if end != nil && !r.st.Wait.bound(&r.rs, r.st.Revision) {
+			end = nil // another writer changed the list meanwhile
+		}
+		v, again, err := r.judge(ctx, resp, end)
+		if err != nil {
+			if err = r.trouble(ctx, err); err != nil {
+				return Verdict{}, err
+			}
+			break
+		}
+		if !again {
+			return v, nil
+		}
+	}
+	// Without the list there is nothing to hold an answer back for.
+	r.rs, _ = judgeTurn(&r.p.cfg, r.p.IsTool, r.rs, nil, resp, true)
+	return Verdict{}, nil
+}
+
+// judge decides over the state at hand and saves what is to outlive the process. end, if not nil, is the host's word that
+// the run may end on background work. again: another writer was first, decide anew.
+func (r *Run) judge(ctx context.Context, resp Response, end *WaitOutcome) (v Verdict, again bool, err error) {
+	open := OpenItems(r.st.Todos)
+	quiet := r.p.cfg.NoGuard || !guardOn(ctx) || ctx.Err() != nil || end != nil
+	rs, want := judgeTurn(&r.p.cfg, r.p.IsTool, r.rs, open, resp, quiet)
+	rs.Waiting = end != nil
+	writes := rs.Writes > 0 && !r.rs.Blocked // the write that is about to come saves the rest
+	if end == nil && want == askNothing && (r.st.mirrors(&rs) || writes) || ctx.Err() != nil {
+		r.rs = rs
+		return Verdict{}, false, nil
+	}
+	next := r.st.clone()
+	next.mirror(&rs)
+	if end != nil {
+		next.WaitOutcome = end
+	}
+	got, err := r.p.save(ctx, rs.Session, next, r.v, nil)
+	if err != nil {
+		return Verdict{}, false, err
+	}
+	r.st, r.v = got.st, got.v
+	if got.conflict {
+		return Verdict{}, true, nil
+	}
+	r.rs = rs
+	if want == askNothing {
+		return Verdict{}, false, nil
+	}
+	text := r.p.correction(want, rs.Options, open)
+	r.rs.Correction = text
+	kind := EventCorrected
+	if want == askToExplain {
+		kind = EventExplain
+	}
+	r.p.emit(ctx, Event{Kind: kind, Session: rs.Session, RunID: rs.ID, Revision: r.st.Revision, Text: text})
+	return Verdict{Action: Correct, Message: text}, false, nil
+}
+
+// finalWait asks the host whether the run may end on the wait that is bound; nil: there is none, or the answer is no.
+func (r *Run) finalWait(ctx context.Context) (*WaitOutcome, error) {
+	w := r.st.Wait
+	if r.p.cfg.ValidateWait == nil || !w.bound(&r.rs, r.st.Revision) {
+		return nil, nil
+	}
+	st, boundary := r.st, r.rs.Boundary
+	info := WaitInfo{Session: r.rs.Session, RunID: r.rs.ID, Boundary: boundary, Revision: st.Revision, Todos: st.items(), Final: true}
+	prior := *w
+	r.mu.Unlock()
+	v, err := r.p.cfg.validateWait(ctx, prior.Tasks, info, &prior)
+	r.mu.Lock()
+	if err != nil {
+		return nil, err
+	}
+	if r.rs.Boundary != boundary || r.st != st {
+		return nil, nil
+	}
+	switch {
+	case v.Status == WaitValid:
+		return &WaitOutcome{Status: WaitValid, Reason: oneLine(v.Reason)}, nil
+	case v.Status == WaitCancelled && strings.TrimSpace(v.Reason) != "":
+		return &WaitOutcome{Status: WaitCancelled, Reason: oneLine(v.Reason)}, nil
+	}
+	return nil, nil
+}
+
+// dropDeadWait takes a binding that no longer holds out of the document, so that nothing can revive it.
+func (r *Run) dropDeadWait(ctx context.Context) error {
+	for r.st.Wait != nil && !r.st.Wait.bound(&r.rs, r.st.Revision) {
+		next := r.st.clone()
+		next.Wait = nil
+		next.mirror(&r.rs)
+		got, err := r.p.save(ctx, r.rs.Session, next, r.v, nil)
+		if err != nil {
+			return err
+		}
+		r.st, r.v = got.st, got.v
+	}
+	return nil
+}
+
+// Finish ends the run, for whatever reason, and returns the answer to deliver: o.Answer, the held answer or both
+// (docs/design.md, section 6). It emits the end event once; a further call returns the same answer and does nothing. An
+// interrupted run may be resumed from its state, and ends again. A store that fails here costs no answer: the error
+// comes with it. It does its work also under a done ctx.
+func (r *Run) Finish(ctx context.Context, o Outcome) (string, error) {
+	defer r.p.observers.drain()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rs.Ended {
+		return r.rs.Answer, nil
+	}
+	if o.Reason == "" {
+		o.Reason = reasonOf(o.Err)
+	}
+	answer, lost := finalAnswer(r.rs, o.Answer)
+	if o.Reason == EndAnswered && r.rs.Waiting {
+		o.Reason = EndWaiting
+	}
+	ctx = context.WithoutCancel(ctx)
+	var err error
+	if o.Reason != EndInterrupted {
+		r.rs.Ended, r.rs.Answer = true, answer
+		r.rs.Holding, r.rs.Held, r.rs.Blocked = false, "", false
+		err = r.clearMarks(ctx)
+	}
+	e := Event{Kind: EventRunEnded, Session: r.rs.Session, RunID: r.rs.ID, Revision: r.revision(), Reason: o.Reason, Err: o.Err,
+		Answer: answer, Superseded: lost}
+	if r.st != nil {
+		e.Open = OpenItems(r.st.items())
+	}
+	r.p.emit(ctx, e)
+	return answer, err
+}
+
+func reasonOf(err error) EndReason {
+	switch {
+	case err == nil:
+		return EndAnswered
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return EndCancelled
+	}
+	return EndFailed
+}
+
+// clearMarks takes the held answer and the marks of a correction out of the document.
+func (r *Run) clearMarks(ctx context.Context) error {
+	if r.rs.Detached {
+		return nil
+	}
+	if r.st == nil {
+		if err := r.reload(ctx); err != nil {
+			return r.trouble(ctx, err)
+		}
+	}
+	for r.st.RunID == r.rs.ID && !r.st.mirrors(&r.rs) {
+		next := r.st.clone()
+		next.mirror(&r.rs)
+		got, err := r.p.save(ctx, r.rs.Session, next, r.v, nil)
+		if err != nil {
+			return r.trouble(ctx, err)
+		}
+		r.st, r.v = got.st, got.v
+	}
+	return nil
+}
+
+// reload reads the state, unless the store has still the version at hand.
+func (r *Run) reload(ctx context.Context) error {
+	doc, v, err := r.p.store.Load(ctx, r.rs.Session)
+	if err != nil {
+		r.st = nil
+		return fmt.Errorf("core: load %q: %w", r.rs.Session, err)
+	}
+	if r.st != nil && v == r.v {
+		return nil
+	}
+	st, err := decodeState(doc)
+	if err != nil {
+		r.st = nil
+		return fmt.Errorf("core: load %q: %w", r.rs.Session, err)
+	}
+	r.st, r.v = st, v
+	return nil
+}
+
+// trouble decides on a store's error: nil is to go on without the list (docs/design.md, section 8).
+func (r *Run) trouble(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	r.st, r.v = nil, ""
+	if ctxErr := ctx.Err(); ctxErr != nil && errors.Is(err, ctxErr) || errors.Is(err, ErrConfig) || r.p.cfg.OnStoreError == nil {
+		return err
+	}
+	if err = r.p.cfg.OnStoreError(ctx, err); err == nil {
+		r.rs.Detached = true
+	}
+	return err
+}
+
+func (r *Run) revision() int64 {
+	if r.st == nil {
+		return 0
+	}
+	return r.st.Revision
+}

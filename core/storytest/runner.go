@@ -1,0 +1,440 @@
+package storytest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/todoguard/todoguard/core"
+)
+
+// Tool is a tool beside the todo tools, with a fixed result. It takes any object.
+type Tool struct{ Name, Result string }
+
+// Env is what a surface needs to play one run.
+type Env struct {
+	Config  core.Config // for a planner of the run's own: each run is a new process
+	Session string      // also in ctx, by core.WithSession
+	Input   string      // what the user says
+	Model   *Script
+	Tools   []Tool
+}
+
+// Got is what came of a run.
+type Got struct {
+	Answer string // what the caller gets
+	// Delivered are the assistant texts that reached the user as events, in order, on a surface that delivers them. The
+	// answer must then stand among them exactly once. nil: Answer is what counts.
+	Delivered []string
+}
+
+// Surface is one way in which a framework runs an agent.
+type Surface struct {
+	Name string
+	// Play builds a planner and an agent from env.Config and runs env.Input. An error fails the story.
+	Play func(ctx context.Context, t testing.TB, env Env) (Got, error)
+	// Cannot says what the surface cannot do and why: a trait of stories ([ParallelCalls], [TextWithCalls]) to a reason. Such stories
+	// are not run on it.
+	Cannot map[string]string
+	// Golden: the surface shows requests as the "seen" sections tell them. Those are checked on such surfaces alone.
+	Golden bool
+}
+
+// Options of [Run].
+type Options struct {
+	// Stores makes the store of a story, by name. nil: a core.MemoryStore.
+	Stores map[string]func(testing.TB) core.Store
+	// Modes are the ways in which the model writes. nil: as the stories are told, by whole lists.
+	Modes []Mode
+	// Timeout of one story; 0: 30 seconds.
+	Timeout time.Duration
+}
+
+// NotYet names the built-in stories whose feature is still to come, and what brings it. A story here must fail on core: one that
+// passes must leave the table.
+var NotYet = map[string]string{}
+
+// Run replays the built-in stories, and those of TODOGUARD_STORIES, on the surfaces: a subtest per store, mode, surface and story.
+func Run(t *testing.T, o Options, surfaces ...Surface) {
+	t.Helper()
+	stories, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir := os.Getenv("TODOGUARD_STORIES"); dir != "" {
+		more, err := ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range more {
+			if i := slices.IndexFunc(stories, func(b *Story) bool { return b.Name == s.Name }); i >= 0 {
+				stories[i] = s // a folder's story takes the place of the built-in one with its name
+				continue
+			}
+			stories = append(stories, s)
+		}
+	}
+	if o.Stores == nil {
+		o.Stores = map[string]func(testing.TB) core.Store{"memory": func(testing.TB) core.Store { return core.NewMemoryStore() }}
+	}
+	if o.Modes == nil {
+		o.Modes = []Mode{ModeReplace}
+	}
+	for _, store := range slices.Sorted(maps.Keys(o.Stores)) {
+		for _, mode := range o.Modes {
+			for _, sf := range surfaces {
+				name := sf.Name
+				if len(o.Stores) > 1 || store != "memory" {
+					name += "/" + store
+				}
+				if mode != ModeReplace {
+					name += "/" + string(mode)
+				}
+				t.Run(name, func(t *testing.T) {
+					for _, s := range stories {
+						runOne(t, o, s, sf, mode, o.Stores[store])
+					}
+				})
+			}
+		}
+	}
+}
+
+func runOne(t *testing.T, o Options, s *Story, sf Surface, mode Mode, store func(testing.TB) core.Store) {
+	if why := NotYet[s.Name]; why != "" && s.path == "" {
+		t.Logf("%s: not yet: %s", s.Name, why)
+		return
+	}
+	if why := cannot(s, sf, mode); why != "" {
+		t.Logf("%s: not on %s: %s", s.Name, sf.Name, why)
+		return
+	}
+	t.Run(s.Name, func(t *testing.T) {
+		timeout := o.Timeout
+		if timeout == 0 {
+			timeout = 30 * time.Second
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		for _, problem := range Play(ctx, t, s, sf, mode, store(t)).Problems {
+			t.Error(problem)
+		}
+	})
+}
+
+func cannot(s *Story, sf Surface, mode Mode) string {
+	for _, trait := range s.traits() {
+		if why, ok := sf.Cannot[trait]; ok {
+			return trait + ": " + why
+		}
+	}
+	if mode == ModeTasks {
+		if why, ok := sf.Cannot[ParallelCalls]; ok { // one write becomes several calls
+			return "task tools in one response: " + why
+		}
+	}
+	return mode.cannot(s)
+}
+
+// Record is what a story came to on a surface.
+type Record struct {
+	Problems    []string // what differs from the story; none: it holds
+	Requests    [][]Message
+	Results     map[string]string // call id to tool result
+	Corrections []string
+	Reminded    []int // numbers of the requests that carried a reminder
+	Stored      string
+	Answers     []string
+	Ends        []core.Event
+}
+
+// Play replays one story on a surface and compares. Run is what tests call; Play is for those that compare surfaces.
+func Play(ctx context.Context, t testing.TB, s *Story, sf Surface, mode Mode, store core.Store) *Record {
+	p := &play{story: s, surface: sf, mode: mode, store: store, session: "story/" + s.Name, checkRuns: map[string]int{}, after: map[string]string{}}
+	p.rec.Results = map[string]string{}
+	p.run(ctx, t)
+	p.compare(ctx)
+	return &p.rec
+}
+
+// play is one story under way.
+type play struct {
+	story   *Story
+	surface Surface
+	mode    Mode
+	store   core.Store
+	session string
+	rec     Record
+
+	mu        sync.Mutex
+	events    []core.Event
+	checkRuns map[string]int
+	waits     int
+	after     map[string]string // call id to the list after it
+}
+
+func (p *play) problem(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rec.Problems = append(p.rec.Problems, fmt.Sprintf(format, args...))
+}
+
+func (p *play) run(ctx context.Context, t testing.TB) {
+	if p.story.Start != nil {
+		if _, err := p.store.Save(ctx, p.session, p.story.Start, ""); err != nil {
+			p.problem("start: %v", err)
+			return
+		}
+	}
+	ctx = core.WithSession(ctx, p.session)
+	for i, run := range p.story.Runs {
+		tr := &translator{play: p}
+		script := &Script{replies: run.Replies}
+		script.before = func(ctx context.Context, given int) {
+			if given > 0 {
+				p.noteAfter(ctx, run.Replies[given-1])
+			}
+		}
+		if p.mode != ModeReplace {
+			script.rewrite = tr.rewrite
+		}
+		cfg := p.config()
+		p.mode.configure(&cfg)
+		ends := p.count(core.EventRunEnded)
+		got, err := p.surface.Play(ctx, t, Env{Config: cfg, Session: p.session, Input: run.Input, Model: script, Tools: p.tools()})
+		if err != nil {
+			p.problem("run %d: %v", i+1, err)
+		}
+		if script.next > 0 {
+			p.noteAfter(ctx, run.Replies[script.next-1])
+		}
+		if left := len(run.Replies) - script.next; left > 0 {
+			p.problem("run %d: %d of %d replies were not asked for", i+1, left, len(run.Replies))
+		}
+		if n := p.count(core.EventRunEnded) - ends; n != 1 {
+			p.problem("run %d: %d end-of-run events, want 1", i+1, n)
+		}
+		p.requests(i, run, tr, script.requests)
+		p.answer(i, run, got)
+	}
+}
+
+// config is the story's configuration, with its store, checks, validator and a witness of the events.
+func (p *play) config() core.Config {
+	cfg := p.story.coreConfig()
+	cfg.Store = p.store
+	cfg.OnEvent = func(_ context.Context, e core.Event) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.events = append(p.events, e)
+	}
+	if p.story.Checks != nil {
+		cfg.Checks = p.checker
+	}
+	if p.story.Waits != nil {
+		cfg.ValidateWait = p.validateWait
+	}
+	return cfg
+}
+
+func (p *play) checker(it core.Item) core.Check {
+	outcomes, ok := p.story.Checks[it.ID]
+	if !ok {
+		return nil
+	}
+	return func(context.Context, core.Item) core.CheckResult {
+		p.mu.Lock()
+		n := p.checkRuns[it.ID]
+		p.checkRuns[it.ID]++
+		p.mu.Unlock()
+		if n >= len(outcomes) {
+			p.problem("the check of item %s ran %d times, the story has %d outcomes", it.ID, n+1, len(outcomes))
+			return core.CheckResult{}
+		}
+		kind, out, _ := strings.Cut(outcomes[n], ":")
+		switch out = strings.TrimSpace(out); kind {
+		case "pass":
+			return core.CheckResult{Status: core.CheckPassed, Output: out}
+		case "fail":
+			return core.CheckResult{Status: core.CheckFailed, Output: out}
+		}
+		p.problem("the outcome %q of item %s: want pass or fail", outcomes[n], it.ID)
+		return core.CheckResult{}
+	}
+}
+
+func (p *play) validateWait(_ context.Context, _ []string, _ core.WaitInfo, prior *core.WaitBinding) (core.WaitValidation, error) {
+	p.mu.Lock()
+	n := p.waits
+	p.waits++
+	p.mu.Unlock()
+	if n >= len(p.story.Waits) {
+		p.problem("the validator was asked %d times, the story has %d outcomes", n+1, len(p.story.Waits))
+		return core.WaitValidation{}, errors.New("no outcome left")
+	}
+	w := p.story.Waits[n]
+	return core.WaitValidation{Status: core.WaitStatus(w.Status), Reason: w.Reason, Evidence: w.Validation}, nil
+}
+
+func (p *play) tools() []Tool {
+	var out []Tool
+	for _, name := range slices.Sorted(maps.Keys(p.story.Tools)) {
+		out = append(out, Tool{name, p.story.Tools[name]})
+	}
+	return out
+}
+
+func (p *play) count(kind core.EventKind) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.events {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// noteAfter keeps the list as it is after the calls of a reply.
+func (p *play) noteAfter(ctx context.Context, r Reply) {
+	list := p.list(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range r.Calls {
+		if _, ok := p.after[c.ID]; !ok {
+			p.after[c.ID] = list
+		}
+	}
+}
+
+// doc is the stored document as plain JSON.
+func (p *play) doc(ctx context.Context) map[string]json.RawMessage {
+	doc, _, err := p.store.Load(ctx, p.session)
+	if err != nil {
+		p.problem("load: %v", err)
+		return nil
+	}
+	var m map[string]json.RawMessage
+	if doc != nil {
+		if err := json.Unmarshal(doc, &m); err != nil {
+			p.problem("the stored document: %v", err)
+		}
+	}
+	return m
+}
+
+// list is the stored list, a line an item, as the stories write it.
+func (p *play) list(ctx context.Context) string {
+	var items []core.Item
+	if raw, ok := p.doc(ctx)["todos"]; ok {
+		if err := json.Unmarshal(raw, &items); err != nil {
+			p.problem("the stored list: %v", err)
+		}
+	}
+	var b strings.Builder
+	for _, it := range items {
+		fmt.Fprintf(&b, "%s %s %s\n", it.ID, it.Status, it.Content)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// requests judges what the model of one run was sent, and reads the tool results from it.
+func (p *play) requests(i int, run storyRun, tr *translator, reqs [][]Message) {
+	made := map[string]bool{}
+	for _, r := range run.Replies {
+		for _, c := range r.Calls {
+			made[c.ID] = true
+		}
+	}
+	tr.addMade(made)
+	for n, req := range reqs {
+		number := len(p.rec.Requests) + 1
+		for _, problem := range validate(req, made) {
+			p.problem("request %d: %s", number, problem)
+		}
+		if n > 0 {
+			if d := prefix(reqs[n-1], req); d != "" {
+				p.problem("request %d %s", number, d)
+			}
+		}
+		for _, m := range req {
+			if m.Role == "tool" && m.CallID != "" {
+				p.rec.Results[m.CallID] = m.Text
+			}
+		}
+		if block := tailBlock(req); block != "" && strings.Contains(block, reminderMark()) {
+			p.rec.Reminded = append(p.rec.Reminded, number)
+		}
+		p.rec.Requests = append(p.rec.Requests, req)
+	}
+}
+
+// reminderMark is what every reminder begins with.
+func reminderMark() string {
+	mark, _, _ := strings.Cut(core.DefaultTexts().Reminder, "$")
+	return mark
+}
+
+func (p *play) answer(i int, run storyRun, got Got) {
+	answer := got.Answer
+	if got.Delivered != nil {
+		answer = strings.Join(got.Delivered, "\n\n")
+	}
+	p.rec.Answers = append(p.rec.Answers, answer)
+	if run.Answer == nil {
+		return
+	}
+	if got.Delivered == nil {
+		if strings.TrimSpace(answer) != *run.Answer {
+			p.problem("run %d: the answer is %q, want %q", i+1, answer, *run.Answer)
+		}
+		return
+	}
+	if n := strings.Count(answer, *run.Answer); n != 1 {
+		p.problem("run %d: the answer %q stands %d times among the texts delivered, want once:\n%s", i+1, *run.Answer, n, answer)
+	}
+}
+
+// seen renders every request, role by role, for the golden section.
+func (p *play) seen() string {
+	var b strings.Builder
+	for i, req := range p.rec.Requests {
+		fmt.Fprintf(&b, "== request %d\n", i+1)
+		for _, m := range req {
+			fmt.Fprintf(&b, "%s:", m.Role)
+			if m.CallID != "" {
+				fmt.Fprintf(&b, " [%s %s]", m.CallID, m.Name)
+			}
+			for _, line := range strings.Split(m.Text, "\n") {
+				fmt.Fprintf(&b, " %s\n", line)
+			}
+			for _, c := range m.Calls {
+				fmt.Fprintf(&b, "  call %s %s %s\n", c.ID, c.Name, c.Args)
+			}
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// golden rewrites the story's file with what was seen.
+func (p *play) golden(seen string) error {
+	if p.story.path == "" {
+		return errors.New("the story is built in: copy it to a folder and name that by TODOGUARD_STORIES")
+	}
+	a := p.story.archive
+	for i := range a.Files {
+		if a.Files[i].Name == "seen" {
+			a.Files[i].Data = []byte(seen + "\n")
+		}
+	}
+	return os.WriteFile(filepath.Clean(p.story.path), formatArchive(a), 0o644)
+}

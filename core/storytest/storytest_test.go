@@ -1,0 +1,11 @@
+package storytest_test
+
+import (
+	"testing"
+
+	"github.com/todoguard/todoguard/core/storytest"
+)
+
+func TestStories(t *testing.T) {
+	storytest.Run(t, storytest.Options{}, storytest.Core())
+}
