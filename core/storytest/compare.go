@@ -49,6 +49,9 @@ func (p *play) compare(ctx context.Context) {
 		p.compareResults(e)
 	}
 	for id, want := range e.StoredAfter {
+		if p.mode == ModeTasks {
+			break // one call changes one item: what lies between two states is the mode's own
+		}
 		if got, ok := p.after[id]; !ok || got != strings.TrimSpace(want) {
 			p.problem("stored_after %s:\n%s\nwant:\n%s", id, got, want)
 		}

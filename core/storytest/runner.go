@@ -159,7 +159,7 @@ type Record struct {
 
 // Play replays one story on a surface and compares. Run is what tests call; Play is for those that compare surfaces.
 func Play(ctx context.Context, t testing.TB, s *Story, sf Surface, mode Mode, store core.Store) *Record {
-	p := &play{story: s, surface: sf, mode: mode, store: store, session: "story/" + s.Name, checkRuns: map[string]int{}, after: map[string]string{}}
+	p := &play{story: s, surface: sf, mode: mode, store: store, session: "story/" + s.Name, checkRuns: map[string]int{}, after: map[string]string{}, ids: map[string]string{}}
 	p.rec.Results = map[string]string{}
 	p.run(ctx, t)
 	p.compare(ctx)
@@ -180,6 +180,7 @@ type play struct {
 	checkRuns map[string]int
 	waits     int
 	after     map[string]string // call id to the list after it
+	ids       map[string]string // task mode: the story's ids to those that the tool gave
 }
 
 func (p *play) problem(format string, args ...any) {
@@ -205,7 +206,7 @@ func (p *play) run(ctx context.Context, t testing.TB) {
 			}
 		}
 		if p.mode != ModeReplace {
-			script.rewrite = tr.rewrite
+			script.rewrite = func(ctx context.Context, r Reply) (Reply, error) { return tr.rewrite(p.items(ctx), r) }
 		}
 		cfg := p.config()
 		p.mode.configure(&cfg)
@@ -247,6 +248,7 @@ func (p *play) config() core.Config {
 }
 
 func (p *play) checker(it core.Item) core.Check {
+	it.ID = p.storyID(it.ID)
 	outcomes, ok := p.story.Checks[it.ID]
 	if !ok {
 		return nil
@@ -332,17 +334,22 @@ func (p *play) doc(ctx context.Context) map[string]json.RawMessage {
 	return m
 }
 
-// list is the stored list, a line an item, as the stories write it.
-func (p *play) list(ctx context.Context) string {
+// items is the stored list.
+func (p *play) items(ctx context.Context) []core.Item {
 	var items []core.Item
 	if raw, ok := p.doc(ctx)["todos"]; ok {
 		if err := json.Unmarshal(raw, &items); err != nil {
 			p.problem("the stored list: %v", err)
 		}
 	}
+	return items
+}
+
+// list is the stored list, a line an item, as the stories write it.
+func (p *play) list(ctx context.Context) string {
 	var b strings.Builder
-	for _, it := range items {
-		fmt.Fprintf(&b, "%s %s %s\n", it.ID, it.Status, it.Content)
+	for _, it := range p.items(ctx) {
+		fmt.Fprintf(&b, "%s %s %s\n", p.storyID(it.ID), it.Status, it.Content)
 	}
 	return strings.TrimSpace(b.String())
 }

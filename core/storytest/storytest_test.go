@@ -7,5 +7,5 @@ import (
 )
 
 func TestStories(t *testing.T) {
-	storytest.Run(t, storytest.Options{}, storytest.Core())
+	storytest.Run(t, storytest.Options{Modes: storytest.Modes()}, storytest.Core())
 }
