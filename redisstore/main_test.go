@@ -117,3 +117,11 @@ func within(t testing.TB, d time.Duration) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
+
+// bg0 is a context that ends with the test.
+func bg0(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(bg)
+	t.Cleanup(cancel)
+	return ctx
+}

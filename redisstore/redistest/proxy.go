@@ -18,6 +18,7 @@ type Proxy struct {
 	left  int    // how many
 	hang  bool
 	lost  int
+	after func() // called once, when a reply is lost
 	down  bool
 	conns map[net.Conn]struct{}
 	wg    sync.WaitGroup
@@ -49,6 +50,13 @@ func (p *Proxy) Lose(match string, n int, hang bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.match, p.left, p.hang = bytes.ToLower([]byte(match)), n, hang
+}
+
+// OnLost calls f once, when the next reply is lost and before the client can notice.
+func (p *Proxy) OnLost(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.after = f
 }
 
 // Lost is how many replies were lost so far.
@@ -131,7 +139,14 @@ func (p *Proxy) serve(client net.Conn) {
 	})
 	p.mu.Lock()
 	silent := lose && hang
+	var after func()
+	if lose {
+		after, p.after = p.after, nil
+	}
 	p.mu.Unlock()
+	if after != nil {
+		after()
+	}
 	if silent { // until the client leaves or the proxy goes down
 		pump(nil, server, func([]byte) bool { return true })
 	}
