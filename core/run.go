@@ -17,7 +17,9 @@ import (
 type Run struct {
 	p *Planner
 
-	mu sync.Mutex
+	tools sync.Mutex // held through a tool call: the calls of a run go one after another, also while mu is released
+
+	mu sync.Mutex // taken after tools; released while the host is asked
 	rs RunState
 	st *state // as last loaded or saved in this process; nil: not known
 	v  Version

@@ -13,6 +13,8 @@ func (r *Run) CallTool(ctx context.Context, c Call) (string, error) {
 		return "", fmt.Errorf("core: call tool %q: no tool of this planner: %w", c.Name, ErrConfig)
 	}
 	defer r.p.observers.drain()
+	r.tools.Lock()
+	defer r.tools.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.p.cfg.Tools == ToolsTasks {

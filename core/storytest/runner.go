@@ -114,6 +114,9 @@ func runOne(t *testing.T, o Options, s *Story, sf Surface, mode Mode, store func
 		t.Logf("%s: not yet: %s", s.Name, why)
 		return
 	}
+	if s.path != "" && mode != ModeReplace && os.Getenv("TODOGUARD_MODES") != "all" {
+		return // a story of one's own is told by whole lists, and may be about them
+	}
 	if why := cannot(s, sf, mode); why != "" {
 		t.Logf("%s: not on %s: %s", s.Name, sf.Name, why)
 		return

@@ -34,13 +34,18 @@ type Script struct {
 	extra    int                        // requests beyond the last reply
 	before   func(context.Context, int) // called with the number of replies given so far, before the next request is answered
 	rewrite  func(context.Context, Reply) (Reply, error)
+	spoil    func([]Message) []Message // the runner's own tests
 }
 
 // Next records a request and returns the next reply. Beyond the last reply it returns an error, and the story fails.
 func (s *Script) Next(ctx context.Context, request []Message) (Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, slices.Clone(request))
+	request = slices.Clone(request)
+	if s.spoil != nil {
+		request = s.spoil(request)
+	}
+	s.requests = append(s.requests, request)
 	if s.before != nil {
 		s.before(ctx, s.next)
 	}

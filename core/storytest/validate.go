@@ -3,6 +3,8 @@ package storytest
 import (
 	"fmt"
 	"strings"
+
+	"github.com/todoguard/todoguard/core"
 )
 
 // The block of open items, as docs/design.md (section 6) lays it out: on lines of its own.
@@ -138,14 +140,26 @@ func prefix(old, now []Message) string {
 		for j := range a.Calls {
 			same = same && a.Calls[j] == b.Calls[j]
 		}
-		if i == len(old)-1 {
-			same = same && strings.HasPrefix(a.Text, b.Text)
-		} else {
+		switch {
+		case i < len(old)-1:
 			same = same && a.Text == b.Text
+		case i < len(now)-1:
+			same = same && strings.HasPrefix(a.Text, b.Text)
+		default: // the same last message twice: a correction that stands in the tail
+			same = same && untailed(a.Text) == untailed(b.Text)
 		}
 		if !same {
 			return fmt.Sprintf("differs from the one before it at message %d:\n%s\n---\n%s", i+1, a.Text, b.Text)
 		}
 	}
 	return ""
+}
+
+// untailed is a last message without its tail: the block, and what is kept of an answer before it.
+func untailed(text string) string {
+	kept, _, _ := strings.Cut(core.DefaultTexts().Kept, "$")
+	for _, mark := range []string{"\n\n" + kept, "\n\n" + blockOpen + "\n"} {
+		text, _, _ = strings.Cut(text, mark)
+	}
+	return text
 }
