@@ -1,0 +1,177 @@
+package lcgadapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tmc/langchaingo/agents"
+	"github.com/tmc/langchaingo/schema"
+
+	"github.com/todoguard/todoguard/core"
+)
+
+// What becomes of the response of one turn: an error, calls or an answer.
+
+// planFailed deals with an error of the wrapped agent. After a correction it costs no answer: the held one is delivered,
+// unless ctx is done (docs/design.md, section 6).
+func (t *turn) planFailed(ctx context.Context, g *gate, err error) (*schema.AgentFinish, error) {
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		if !errors.Is(err, ctxErr) {
+			err = fmt.Errorf("%w: %w", err, ctxErr)
+		}
+		return nil, t.fail(ctx, err)
+	}
+	if t.mark.Corrected && g.broken == nil {
+		if finish, finishErr := t.deliverHeld(ctx, g); finish != nil || finishErr != nil {
+			return finish, finishErr
+		}
+	}
+	unparsed := errors.Is(err, agents.ErrUnableToParseOutput)
+	if unparsed {
+		if _, modelErr := t.run.AfterModel(ctx, core.Response{Text: t.heard.text, Unparsed: true, Truncated: t.heard.truncated, LastTurn: t.last}); modelErr != nil {
+			return nil, t.fail(ctx, modelErr)
+		}
+	}
+	if unparsed && (t.watch == nil || t.watch.parses) { // the executor may go on
+		return nil, err
+	}
+	return nil, t.fail(ctx, err)
+}
+
+// deliverHeld ends the run with the held answer. nil, nil: there is none.
+func (t *turn) deliverHeld(ctx context.Context, g *gate) (*schema.AgentFinish, error) {
+	answer, err := t.run.Finish(ctx, core.Outcome{})
+	t.watch.done()
+	if err != nil {
+		return nil, err
+	}
+	if answer == "" {
+		return nil, nil
+	}
+	values := make(map[string]any, len(t.mark.Values))
+	for k, v := range t.mark.Values {
+		values[k] = v
+	}
+	log := t.agent.kind.answerPrefix() + answer
+	return t.deliver(values, answer, log), g.say(ctx, answer)
+}
+
+// acted takes the calls of a response: their ids are made unique, core is told before any tool runs, and the run's state
+// goes into them.
+func (t *turn) acted(ctx context.Context, g *gate, steps []schema.AgentStep, made []schema.AgentAction) ([]schema.AgentAction, *schema.AgentFinish, error) {
+	p := t.agent.plugin
+	actions := slices.Clone(made)
+	freshIDs(steps, actions)
+	calls := make([]core.Call, 0, len(actions))
+	var unmade []core.Call
+	for i := range actions {
+		a := &actions[i]
+		if t.agent.kind.text() && p.planner.IsTool(a.Tool) {
+			var rest string
+			a.ToolInput, rest = firstValue(a.ToolInput)
+			unmade = append(unmade, p.callsIn(rest)...)
+		}
+		calls = append(calls, core.Call{ID: a.ToolID, Name: a.Tool, Args: a.ToolInput})
+	}
+	resp := core.Response{Text: t.heard.text, Calls: append(calls[:len(calls):len(calls)], unmade...), Truncated: t.heard.truncated, LastTurn: t.last}
+	if t.agent.kind.text() {
+		resp.Text = "" // the call is in it
+	}
+	if _, err := t.run.AfterModel(ctx, resp); err != nil {
+		return nil, nil, t.fail(ctx, err)
+	}
+	if t.last && t.mark.Corrected { // nothing could be said behind these calls
+		for _, c := range calls {
+			if p.planner.IsTool(c.Name) {
+				if _, err := t.run.CallTool(ctx, c); err != nil {
+					return nil, nil, t.fail(ctx, err)
+				}
+			}
+		}
+		if finish, err := t.deliverHeld(ctx, g); finish != nil || err != nil {
+			return nil, finish, err
+		}
+	}
+	m := t.mark
+	m.State, m.Actions, m.Shared = t.run.State(), len(actions), p.share(ctx, t.run, calls)
+	for i := range actions {
+		m.Index, m.Call = i, core.Call{}
+		if p.planner.IsTool(actions[i].Tool) {
+			m.Call = calls[i]
+		} else if i > 0 {
+			continue
+		}
+		p.stamp(&actions[i], m)
+	}
+	t.watch.saw(t.run)
+	g.drop()
+	return actions, nil, nil
+}
+
+// finished takes an answer: it is delivered, or held back while the model is called once more.
+func (t *turn) finished(ctx context.Context, g *gate, finish *schema.AgentFinish) ([]schema.AgentAction, *schema.AgentFinish, error) {
+	said, isText := finish.ReturnValues[t.agent.outputKey()].(string)
+	text := said
+	if t.agent.kind.text() {
+		text = strings.TrimSpace(said)
+	}
+	v, err := t.run.AfterModel(ctx, core.Response{Text: text, Truncated: t.heard.truncated, LastTurn: t.last || g.sent})
+	if err != nil {
+		return nil, nil, t.fail(ctx, err)
+	}
+	if v.Action == core.Correct {
+		g.drop()
+		return []schema.AgentAction{t.correct(v, finish)}, nil, nil
+	}
+	answer, err := t.run.Finish(ctx, core.Outcome{Answer: text})
+	t.watch.done()
+	if err != nil {
+		return nil, nil, err
+	}
+	if answer == text {
+		if !isText || answer == said {
+			answer = said
+		}
+		out := t.deliver(finish.ReturnValues, answer, finish.Log)
+		if !isText {
+			out.ReturnValues = maps.Clone(finish.ReturnValues)
+		}
+		return nil, out, g.flush(ctx, said)
+	}
+	return nil, t.deliver(finish.ReturnValues, answer, t.agent.kind.answerPrefix()+answer), g.say(ctx, answer)
+}
+
+// correct makes the call of the todo tool that asks the model once more. The model never sees the call.
+func (t *turn) correct(v core.Verdict, finish *schema.AgentFinish) schema.AgentAction {
+	p := t.agent.plugin
+	m := t.mark
+	m.State, m.Actions, m.Corrected, m.Held, m.Message = t.run.State(), 1, true, true, v.Message
+	m.Values = map[string]string{}
+	for k, v := range finish.ReturnValues {
+		if s, ok := v.(string); ok && k != t.agent.outputKey() {
+			m.Values[k] = s
+		}
+	}
+	a := schema.AgentAction{Tool: p.tools[0].Name(), ToolID: callID(), Log: "An answer is held back while items are open."}
+	p.stamp(&a, m)
+	t.watch.saw(t.run)
+	return a
+}
+
+// freshIDs gives calls without an id, or with one that the run has used, an id of their own: providers answer each call by it.
+func freshIDs(steps []schema.AgentStep, actions []schema.AgentAction) {
+	used := map[string]bool{"": true}
+	for _, s := range steps {
+		used[s.Action.ToolID] = true
+	}
+	for i := range actions {
+		if used[actions[i].ToolID] {
+			actions[i].ToolID = callID()
+		}
+		used[actions[i].ToolID] = true
+	}
+}
