@@ -36,8 +36,8 @@ func (w *write) wid() string { return w.next.ids[0] }
 // (Options.Timeout where it has no deadline); then the error is core.ErrUnknown. A request that is executed after
 // that changes nothing if anyone saved in between.
 //
-// An error reply that means "later" (a replica, a server that loads its data) is waited out for Options.Timeout and is
-// then core.ErrUnavailable: nothing was changed. A server without room is core.ErrFull at once.
+// An error reply that means "later" (a replica, a server that loads its data) is waited out for half of
+// Options.Timeout and is then core.ErrUnavailable: nothing was changed. A server without room is core.ErrFull at once.
 func (s *Store) Save(ctx context.Context, session string, doc []byte, base core.Version) (core.Version, error) {
 	if err := admit(ctx, "save", session); err != nil {
 		return "", err
@@ -69,8 +69,8 @@ func (s *Store) Save(ctx context.Context, session string, doc []byte, base core.
 
 // repeat sends w until its outcome is known or bounded is done.
 func (s *Store) repeat(ctx, bounded context.Context, w *write) error {
-	unknown := false // an earlier attempt may have been applied, or may be yet
-	giveUp := time.Now().Add(s.opt.Timeout)
+	unknown := false                            // an earlier attempt may have been applied, or may be yet
+	giveUp := time.Now().Add(s.opt.Timeout / 2) // well before bounded cuts an attempt short, which makes it unknown
 	for wait := backoff(0); ; wait++ {
 		_, err := within(bounded, func() (struct{}, error) { return struct{}{}, s.attempt(bounded, w) })
 		if err == nil {
