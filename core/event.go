@@ -16,6 +16,7 @@ const (
 	EventCorrected    EventKind = "corrected"     // an answer was held back and the model asked once more
 	EventExplain      EventKind = "explain"       // the model was asked for a plain-text explanation (OnExhausted: Explain)
 	EventReminded     EventKind = "reminded"      // a reminder went with a request
+	EventRunPaused    EventKind = "run_paused"    // the run was interrupted for the host; it may be resumed
 	EventRunEnded     EventKind = "run_ended"     // the run is over, for whatever reason; nothing of it follows
 )
 
@@ -28,7 +29,7 @@ const (
 	EndReturned      EndReason = "returned"       // a tool's result was returned directly
 	EndMaxIterations EndReason = "max_iterations" // the framework's limit of steps or iterations
 	EndCancelled     EndReason = "cancelled"      // the context was cancelled or ran out
-	EndInterrupted   EndReason = "interrupted"    // paused for the host; it may be resumed as the same run
+	EndInterrupted   EndReason = "interrupted"    // paused for the host; it may be resumed as the same run: run_paused
 	EndFailed        EndReason = "failed"         // any other error
 )
 
@@ -53,8 +54,8 @@ type Event struct {
 	Calls   []Call     // turn: the tool calls of the response; none: it was text
 	Text    string     // corrected, explain, reminded: what the model was told; turn: the response's text
 
-	Open       []Item    // run_ended: what is still open, the one in progress first
-	Reason     EndReason // run_ended
+	Open       []Item    // run_ended, run_paused: what is still open, the one in progress first
+	Reason     EndReason // run_ended, run_paused
 	Err        error     // run_ended: the error behind the reason, nil if there is none
 	Answer     string    // run_ended: what was delivered
 	Superseded []string  // run_ended: answers that the model gave and the delivered one does not hold

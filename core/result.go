@@ -107,13 +107,14 @@ func changedItems(items []Item, rep report, reports []CheckReport) []Item {
 	return out
 }
 
-// readResult takes from a result text what the state of a run needs (see [Run.Observe]). ok is false for a text that is
-// none of ours.
-func readResult(text string) (revision int64, code Code, whole, ok bool) {
+// readResult takes from a result text what the state of a run needs (see [Run.Observe]). fresh: it shows a list
+// that the call made. ok is false for a text that is none of ours.
+func readResult(text string) (revision int64, code Code, fresh, ok bool) {
 	var r struct {
-		Error    *resultError    `json:"error"`
-		Todos    json.RawMessage `json:"todos"`
-		Revision *int64          `json:"revision"`
+		Error     *resultError    `json:"error"`
+		Todos     json.RawMessage `json:"todos"`
+		Revision  *int64          `json:"revision"`
+		Unchanged bool            `json:"unchanged"`
 	}
 	if json.Unmarshal([]byte(text), &r) != nil || r.Revision == nil && r.Error == nil {
 		return 0, "", false, false
@@ -124,5 +125,5 @@ func readResult(text string) (revision int64, code Code, whole, ok bool) {
 	if r.Revision != nil {
 		revision = *r.Revision
 	}
-	return revision, code, r.Todos != nil, true
+	return revision, code, r.Todos != nil && !r.Unchanged, true
 }

@@ -261,8 +261,8 @@ func (r *Run) dropDeadWait(ctx context.Context) error {
 }
 
 // Finish ends the run, for whatever reason, and returns the answer to deliver: o.Answer, the held answer or both
-// (docs/design.md, section 6). It emits the end event once; a further call returns the same answer and does nothing. An
-// interrupted run may be resumed from its state, and ends again. A store that fails here costs no answer: the error
+// (docs/design.md, section 6). It emits the end event once; a further call returns the same answer and does nothing. A run
+// that was interrupted (EndInterrupted) has not ended: it emits run_paused and may go on, resumed from its state. A store that fails here costs no answer: the error
 // comes with it. It does its work also under a done ctx.
 func (r *Run) Finish(ctx context.Context, o Outcome) (string, error) {
 	defer r.p.observers.drain()
@@ -280,12 +280,14 @@ func (r *Run) Finish(ctx context.Context, o Outcome) (string, error) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	var err error
+	kind := EventRunPaused
 	if o.Reason != EndInterrupted {
+		kind = EventRunEnded
 		r.rs.Ended, r.rs.Answer = true, answer
 		r.rs.Holding, r.rs.Held, r.rs.Blocked = false, "", false
 		err = r.clearMarks(ctx)
 	}
-	e := Event{Kind: EventRunEnded, Session: r.rs.Session, RunID: r.rs.ID, Revision: r.revision(), Reason: o.Reason, Err: o.Err,
+	e := Event{Kind: kind, Session: r.rs.Session, RunID: r.rs.ID, Revision: r.revision(), Reason: o.Reason, Err: o.Err,
 		Answer: answer, Superseded: lost}
 	if r.st != nil {
 		e.Open = OpenItems(r.st.items())

@@ -52,7 +52,7 @@ func (r *Run) writeTodos(ctx context.Context, c Call) (string, error) {
 	case bad != nil:
 		return r.refuse(ctx, c, bad), nil
 	}
-	if r.p.whole(w) {
+	if r.p.whole(w) && !done.report.unchanged {
 		r.sawFull(c, r.st.Revision)
 	}
 	w.wait = done.waiting
@@ -254,14 +254,14 @@ func (r *Run) sawFull(c Call, revision int64) {
 func (r *Run) Observe(c Call, result string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	revision, code, whole, ok := readResult(result)
+	revision, code, fresh, ok := readResult(result)
 	if !ok || !r.p.IsTool(c.Name) {
 		return
 	}
 	r.st, r.v = nil, "" // the other handle has saved
 	switch code {
 	case "":
-		reads, full := r.p.reads(c, whole)
+		reads, full := r.p.reads(c, fresh)
 		if !reads {
 			r.rs.Wrote, r.rs.Suppressed, r.rs.Stale, r.rs.RemindDue = true, false, 0, false
 		}
@@ -277,12 +277,13 @@ func (r *Run) Observe(c Call, result string) {
 	}
 }
 
-// reads reports whether an accepted call only reads, and whether its result shows the whole list.
-func (p *Planner) reads(c Call, listed bool) (reads, full bool) {
+// reads reports whether an accepted call only reads, and whether its result shows the whole list, so that the block would say
+// nothing new. fresh: the result shows a list that the call made.
+func (p *Planner) reads(c Call, fresh bool) (reads, full bool) {
 	if p.cfg.Tools == ToolsTasks {
 		name := taskTool(c.Name)
 		return name == TaskGet || name == TaskList, name == TaskList
 	}
 	w, _ := decodeWrite(c.Args, p.cfg.Updates)
-	return w.read, listed && p.whole(w)
+	return w.read, w.read || fresh && p.whole(w)
 }
