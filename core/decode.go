@@ -187,7 +187,7 @@ func (d *decoder) flags(w *write, merge, wait string) *RuleError {
 	if kindOf(wait) != jsonArray {
 		return refuse(CodeMalformed, "", "wait_for_tasks is %s. Send an array of task ids, or leave it out.", kindOf(wait))
 	}
-	ids, e := d.ids(wait, "wait_for_tasks")
+	ids, e := d.ids(wait, label{pre: "wait_for_tasks"})
 	if len(ids) > 0 {
 		w.wait = ids
 	}
@@ -196,7 +196,7 @@ func (d *decoder) flags(w *write, merge, wait string) *RuleError {
 
 // todos reads the list: an array, one object in place of it, or either as a JSON string up to two levels deep.
 func (d *decoder) todos(w *write, v string) *RuleError {
-	v, e := d.unstring(v, "todos")
+	v, e := d.unstring(v, label{pre: "todos"})
 	if e != nil {
 		return e
 	}
@@ -211,7 +211,7 @@ func (d *decoder) todos(w *write, v string) *RuleError {
 }
 
 // unstring unwraps a value that is a JSON string of JSON, at most two levels deep.
-func (d *decoder) unstring(v, what string) (string, *RuleError) {
+func (d *decoder) unstring(v string, what label) (string, *RuleError) {
 	for level := 0; kindOf(v) == jsonString; level++ {
 		inner := strings.TrimSpace(unquote(v))
 		if level == 2 || !json.Valid([]byte(inner)) {
@@ -226,6 +226,9 @@ func (d *decoder) unstring(v, what string) (string, *RuleError) {
 }
 
 func (d *decoder) list(w *write, arr string) (bad *RuleError) {
+	n := 0
+	eachElement(arr, func(int, string) bool { n++; return n < 256 })
+	w.items = make([]writeItem, 0, n)
 	eachElement(arr, func(i int, v string) bool {
 		bad = d.item(w, i, v)
 		return bad == nil
@@ -234,7 +237,7 @@ func (d *decoder) list(w *write, arr string) (bad *RuleError) {
 }
 
 func (d *decoder) item(w *write, i int, v string) *RuleError {
-	v, e := d.unstring(v, itemName(i))
+	v, e := d.unstring(v, label{item: i + 1})
 	if e != nil {
 		return e
 	}
@@ -284,7 +287,7 @@ func (d *decoder) item(w *write, i int, v string) *RuleError {
 			return refuse(CodeMalformed, itemName(i), "depends_on of %s is %s. Send an array of ids, or leave it out.", itemName(i), kindOf(deps))
 		}
 		it.has |= hasDeps
-		if it.item.DependsOn, bad = d.ids(deps, "depends_on of "+itemName(i)); bad != nil {
+		if it.item.DependsOn, bad = d.ids(deps, label{"depends_on of ", i + 1}); bad != nil {
 			return bad
 		}
 	}
@@ -296,7 +299,7 @@ func (d *decoder) itemID(it *writeItem, i int, v string) *RuleError {
 	if v == "" || kindOf(v) == jsonNull {
 		return nil
 	}
-	id, e := d.id(v, "id of "+itemName(i))
+	id, e := d.id(v, label{"id of ", i + 1})
 	if e != nil {
 		return e
 	}
@@ -348,7 +351,7 @@ func (d *decoder) itemStatus(it *writeItem, i int, v string) *RuleError {
 }
 
 // ids reads an array of ids.
-func (d *decoder) ids(arr, what string) (out []string, bad *RuleError) {
+func (d *decoder) ids(arr string, what label) (out []string, bad *RuleError) {
 	eachElement(arr, func(i int, v string) bool {
 		var id string
 		if id, bad = d.id(v, what); bad == nil {
@@ -360,7 +363,7 @@ func (d *decoder) ids(arr, what string) (out []string, bad *RuleError) {
 }
 
 // id reads a string or an integer.
-func (d *decoder) id(v, what string) (string, *RuleError) {
+func (d *decoder) id(v string, what label) (string, *RuleError) {
 	switch kindOf(v) {
 	case jsonString:
 		s := unquote(v)
@@ -404,6 +407,19 @@ func readStatus(s string) (Status, bool) {
 		return StatusNeedsReplan, true
 	}
 	return "", false
+}
+
+// label names a part of the arguments; it is put into words only where a message needs it.
+type label struct {
+	pre  string
+	item int // from 1; 0: pre says it all
+}
+
+func (l label) String() string {
+	if l.item == 0 {
+		return l.pre
+	}
+	return l.pre + itemName(l.item-1)
 }
 
 func itemName(i int) string { return fmt.Sprintf("item %d", i+1) }

@@ -92,6 +92,13 @@ func (o *observers) add(fn func(context.Context, Event)) (stop func()) {
 	}
 }
 
+// any reports whether anybody listens.
+func (o *observers) any() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.fns) > 0
+}
+
 // enqueue puts an event behind all earlier ones. Nothing is queued while nobody listens.
 func (o *observers) enqueue(ctx context.Context, e Event) {
 	o.mu.Lock()

@@ -32,12 +32,11 @@ type report struct {
 // apply judges one write against the list and gives the next one (docs/design.md, section 4). It is pure: prev and w
 // stay as they are. Without dependencies, any depends_on is ignored.
 func apply(r rules, prev *state, w write) (*state, report, *RuleError) {
-	next := prev.clone()
 	items, bad := merged(r, prev, w)
 	if bad != nil {
 		return nil, report{}, bad
 	}
-	next.Todos = items
+	next := prev.with(items)
 	if bad = judge(r, prev, next); bad != nil {
 		return nil, report{}, bad
 	}
@@ -94,28 +93,38 @@ func tooMany(r rules, n int) *RuleError {
 
 // checkFields judges the fields of one item as they were sent; want says which may not be missing.
 func checkFields(r rules, it writeItem, i int, want field) *RuleError {
-	name := itemName(i)
-	if it.has&hasID != 0 {
-		name += " (id " + short(it.item.ID) + ")"
-	}
+	name := itemLabel{i, it.item.ID}
 	if it.has&hasContent != 0 || want&hasContent != 0 {
 		if it.item.Content == "" {
-			return refuse(CodeEmptyContent, name, "The content of %s is empty. Say in a few words what is to be done.", name)
+			return refuse(CodeEmptyContent, name.String(), "The content of %s is empty. Say in a few words what is to be done.", name)
 		}
 		if n := utf8.RuneCountInString(it.item.Content); n > r.limits.Content {
-			return refuse(CodeContentTooLong, name, "The content of %s has %d characters; at most %d are allowed. Shorten it.", name, n, r.limits.Content)
+			return refuse(CodeContentTooLong, name.String(), "The content of %s has %d characters; at most %d are allowed. Shorten it.", name, n, r.limits.Content)
 		}
 	}
 	if n := utf8.RuneCountInString(it.item.ID); n > r.limits.ID {
-		return refuse(CodeIDTooLong, name, "The id of %s has %d characters; at most %d are allowed. Send a short id, or none.", itemName(i), n, r.limits.ID)
+		return refuse(CodeIDTooLong, name.String(), "The id of %s has %d characters; at most %d are allowed. Send a short id, or none.", itemName(i), n, r.limits.ID)
 	}
 	if it.item.Status == "" && (it.has&hasStatus != 0 || want&hasStatus != 0) {
 		if it.has&hasStatus == 0 {
-			return refuse(CodeBadStatus, name, "%s has no status. Send pending, in_progress, completed or cancelled.", name)
+			return refuse(CodeBadStatus, name.String(), "%s has no status. Send pending, in_progress, completed or cancelled.", name)
 		}
-		return refuse(CodeBadStatus, name, "The status of %s is %q. Send pending, in_progress, completed or cancelled.", name, short(it.status))
+		return refuse(CodeBadStatus, name.String(), "The status of %s is %q. Send pending, in_progress, completed or cancelled.", name, short(it.status))
 	}
 	return nil
+}
+
+// itemLabel names an item that may have no id yet.
+type itemLabel struct {
+	i  int
+	id string
+}
+
+func (l itemLabel) String() string {
+	if l.id == "" {
+		return itemName(l.i)
+	}
+	return itemName(l.i) + " (id " + short(l.id) + ")"
 }
 
 // assignIDs gives every item without an id that of the previous item with the same content, else the next integer

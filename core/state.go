@@ -157,9 +157,12 @@ func withExtra(obj []byte, extra map[string]json.RawMessage) []byte {
 }
 
 // clone copies a state so that changing one leaves the other as it is. Items' raw values are shared: nobody writes to them.
-func (s *state) clone() *state {
+func (s *state) clone() *state { return s.with(cloneItems(s.Todos)) }
+
+// with is clone with another list, which becomes the copy's own.
+func (s *state) with(items []Item) *state {
 	c := *s
-	c.Todos = cloneItems(s.Todos)
+	c.Todos = items
 	c.Checks = maps.Clone(s.Checks)
 	return &c
 }

@@ -224,13 +224,13 @@ func (t *task) field(d *decoder, key, v string) (bad *RuleError) {
 		if kindOf(v) != jsonArray {
 			return refuse(CodeMalformed, t.id, "%s is %s. Send an array of ids.", key, kindOf(v))
 		}
-		ids, bad := d.ids(v, key)
+		ids, bad := d.ids(v, label{pre: key})
 		*to = ids
 		return bad
 	}
 	switch key {
 	case "taskId":
-		t.id, bad = d.id(v, key)
+		t.id, bad = d.id(v, label{pre: key})
 	case "subject":
 		bad = text(&t.subject)
 	case "description":

@@ -158,7 +158,7 @@ func (r *Run) store(ctx context.Context, callID string, prev, next *state, done 
 	}
 	next.mirror(&rs)
 	var e *Event
-	if listed {
+	if listed && r.p.observers.any() {
 		e = &Event{Kind: EventListChanged, Session: rs.Session, RunID: rs.ID, CallID: callID, Revision: next.Revision,
 			Todos: next.items(), Dropped: done.report.dropped, Reopened: done.report.reopened, Checks: done.checks}
 	}
