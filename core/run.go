@@ -82,6 +82,9 @@ func (r *Run) BeforeModel(ctx context.Context, p Prompt) (string, error) {
 	if !r.rs.Started {
 		r.rs.Started = true
 		r.rs.Stale = r.st.Stale // a run that was cut off left its count
+		if r.st.Held != nil && r.st.RunID != r.rs.ID {
+			r.rs.Superseded = append(r.rs.Superseded, *r.st.Held) // and an answer that it never delivered
+		}
 	}
 	noteClosed(&r.rs, r.st.Todos)
 	if err := r.dropDeadWait(ctx); err != nil {
@@ -111,10 +114,10 @@ func (r *Run) tail(ctx context.Context, p Prompt) string {
 	switch block := renderBlock(t.Block, items, note); {
 	case block == "":
 	case seen && note == "":
-		r.shown(r.st.Revision)
+		r.shown()
 	default:
 		parts = append(parts, block)
-		r.shown(r.st.Revision)
+		r.shown()
 		if note != "" {
 			r.p.emit(ctx, Event{Kind: EventReminded, Session: rs.Session, RunID: rs.ID, Revision: r.st.Revision, Text: note})
 		}
@@ -135,7 +138,8 @@ func remindable(items []Item, waiting bool) bool {
 	return false
 }
 
-func (r *Run) shown(revision int64) { r.rs.HasShown, r.rs.Shown = true, revision }
+// shown notes that the model sees the list at hand.
+func (r *Run) shown() { r.rs.HasShown, r.rs.Shown, r.rs.ShownSum = true, r.st.Revision, r.st.sum() }
 
 // AfterModel is called after every response of the model and before any of its tools runs, also after the response to a
 // correction.

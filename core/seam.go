@@ -74,7 +74,8 @@ type RunState struct {
 	Started  bool   `json:"started,omitempty"`  // BeforeModel has run
 	Boundary string `json:"boundary,omitempty"` // as last told
 	HasShown bool   `json:"has_shown,omitempty"`
-	Shown    int64  `json:"shown,omitempty"` // the revision that the model was last shown, if HasShown
+	Shown    int64  `json:"shown,omitempty"`     // the revision that the model was last shown, if HasShown
+	ShownSum uint64 `json:"shown_sum,omitempty"` // of that list; 0: not known
 	Detached bool   `json:"detached,omitempty"`
 	Ended    bool   `json:"ended,omitempty"`
 	Answer   string `json:"answer,omitempty"`  // what was delivered, once ended

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 )
@@ -165,6 +166,27 @@ func (s *state) with(items []Item) *state {
 	c.Todos = items
 	c.Checks = maps.Clone(s.Checks)
 	return &c
+}
+
+// sum tells lists apart that have the same revision: after a failover that lost writes, or a delete, another list may have it.
+func (s *state) sum() uint64 {
+	h := fnv.New64a()
+	var buf [256]byte
+	put := func(text string) {
+		b := append(buf[:0], text...)
+		_, _ = h.Write(append(b, 0)) // never fails
+	}
+	for i := range s.Todos {
+		it := &s.Todos[i]
+		put(it.ID)
+		put(it.Content)
+		put(string(it.Status))
+		for _, id := range it.DependsOn {
+			put(id)
+		}
+		put("")
+	}
+	return h.Sum64() | 1
 }
 
 // items returns the list with what the check ledger knows filled in. The result is the caller's.

@@ -78,10 +78,10 @@ type committed struct {
 // the pure step from one state to the next; it is taken anew after a conflict that left the list as it was, with the answers of
 // the host as they are. A conflict that changed the list is a stale_write.
 func (r *Run) commit(ctx context.Context, callID string, wait []string, step func(*state) (*state, report, *RuleError)) (committed, *RuleError, error) {
-	base := r.st.Revision
+	base, sum := r.st.Revision, uint64(0)
 	switch {
 	case r.rs.HasShown:
-		base = r.rs.Shown
+		base, sum = r.rs.Shown, r.rs.ShownSum
 	case r.rs.Detached:
 		base = 0 // the store could not be read when the model was to be shown the list
 	}
@@ -89,7 +89,7 @@ func (r *Run) commit(ctx context.Context, callID string, wait []string, step fun
 	var binding *WaitBinding
 	for {
 		prev := r.st
-		if prev.Revision != base {
+		if prev.Revision != base || sum != 0 && prev.sum() != sum {
 			return committed{}, refuse(CodeStaleWrite, "", "The list was changed by somebody else since you last saw it; nothing was written. Below is the list as it is now: build on it and send it again."), nil
 		}
 		next, rep, bad := step(prev)
@@ -177,7 +177,7 @@ func (r *Run) store(ctx context.Context, callID string, prev, next *state, done 
 func (r *Run) accept(rs RunState, st *state, v Version) {
 	r.rs, r.st, r.v = rs, st, v
 	r.rs.Detached = false
-	r.shown(st.Revision)
+	r.shown()
 }
 
 func equalLists(a, b []Item) bool {
@@ -226,7 +226,7 @@ func (r *Run) declareWait(ctx context.Context, ids []string, next *state, rep re
 // refuse makes the result of a refusal. It carries the list, so the model has now seen it as it is.
 func (r *Run) refuse(ctx context.Context, c Call, e *RuleError) string {
 	r.p.emit(ctx, Event{Kind: EventWriteRefused, Session: r.rs.Session, RunID: r.rs.ID, CallID: c.ID, Revision: r.st.Revision, Refusal: e})
-	r.shown(r.st.Revision)
+	r.shown()
 	r.rs.Detached = false
 	return refusal(e, r.st)
 }
@@ -244,7 +244,7 @@ func (r *Run) notSaved(ctx context.Context, err error) (string, error) {
 // sawFull notes that a result shows the whole list of a revision.
 func (r *Run) sawFull(c Call, revision int64) {
 	r.rs.FullID, r.rs.FullRev = c.ID, revision
-	r.shown(revision)
+	r.shown()
 }
 
 // Observe tells this handle of a tool result that another handle of the same run made, so that its state is as if it had
@@ -269,11 +269,11 @@ func (r *Run) Observe(c Call, result string) {
 			r.rs.FullID, r.rs.FullRev = c.ID, revision
 		}
 		r.rs.Detached = false
-		r.shown(revision)
+		r.rs.HasShown, r.rs.Shown, r.rs.ShownSum = true, revision, 0
 	case CodeNotSaved:
 		r.rs.Detached = true
 	default:
-		r.shown(revision)
+		r.rs.HasShown, r.rs.Shown, r.rs.ShownSum = true, revision, 0
 	}
 }
 
