@@ -159,6 +159,10 @@ func (d *decoder) arg1(w *write, v string) *RuleError {
 	switch kindOf(v) {
 	case jsonString:
 		inner := d.unfence(strings.TrimSpace(unquote(v)))
+		if d.mode == Merge && inner == "" {
+			w.read = true
+			return nil
+		}
 		if !json.Valid([]byte(inner)) {
 			return d.notJSON(inner)
 		}

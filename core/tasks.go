@@ -245,7 +245,7 @@ func (t *task) field(d *decoder, key, v string) (bad *RuleError) {
 		if kindOf(v) != jsonObject {
 			return refuse(CodeMalformed, t.id, "metadata is %s. Send an object.", kindOf(v))
 		}
-		t.metadata = json.RawMessage(v)
+		t.metadata = json.RawMessage(strings.ToValidUTF8(v, "\uFFFD"))
 	case "addBlocks":
 		bad = list(&t.blocks)
 	case "addBlockedBy":
