@@ -117,7 +117,7 @@ func runOne(t *testing.T, o Options, s *Story, sf Surface, mode Mode, store func
 	if s.path != "" && mode != ModeReplace && os.Getenv("TODOGUARD_MODES") != "all" {
 		return // a story of one's own is told by whole lists, and may be about them
 	}
-	if why := cannot(s, sf, mode); why != "" {
+	if why := s.CannotOn(sf, mode); why != "" {
 		t.Logf("%s: not on %s: %s", s.Name, sf.Name, why)
 		return
 	}
@@ -134,7 +134,8 @@ func runOne(t *testing.T, o Options, s *Story, sf Surface, mode Mode, store func
 	})
 }
 
-func cannot(s *Story, sf Surface, mode Mode) string {
+// CannotOn says why the story is not told on a surface in a mode, or "".
+func (s *Story) CannotOn(sf Surface, mode Mode) string {
 	for _, trait := range s.traits() {
 		if why, ok := sf.Cannot[trait]; ok {
 			return trait + ": " + why
