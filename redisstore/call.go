@@ -38,18 +38,24 @@ func within[T any](ctx context.Context, f func() (T, error)) (T, error) {
 // attempts repeats f until it succeeds, fails for good, or bounded is done. ctx is the caller's context, bounded the
 // same or shorter. lost is the meaning of an attempt without a reply.
 func attempts[T any](ctx, bounded context.Context, s *Store, lost error, f func() (T, error)) (T, *failure) {
+	giveUp := s.giveUp()
 	for wait := backoff(0); ; wait++ {
 		v, err := within(bounded, f)
 		if err == nil {
 			return v, nil
 		}
 		fail := classify(err, lost)
-		if !fail.again || !wait.pause(bounded) {
+		again := fail.again && (fail.kind == lost || time.Now().Before(giveUp))
+		if !again || !wait.pause(bounded) {
 			var none T
 			return none, s.gaveUp(ctx, fail)
 		}
 	}
 }
+
+// giveUp is when a call that would change something stops to ask a server that says "later": well before its time is
+// up, since an attempt that is cut short has an unknown outcome.
+func (s *Store) giveUp() time.Time { return time.Now().Add(s.opt.Timeout / 2) }
 
 // backoff counts the failures in a row.
 type backoff int

@@ -69,8 +69,8 @@ func (s *Store) Save(ctx context.Context, session string, doc []byte, base core.
 
 // repeat sends w until its outcome is known or bounded is done.
 func (s *Store) repeat(ctx, bounded context.Context, w *write) error {
-	unknown := false                            // an earlier attempt may have been applied, or may be yet
-	giveUp := time.Now().Add(s.opt.Timeout / 2) // well before bounded cuts an attempt short, which makes it unknown
+	unknown := false // an earlier attempt may have been applied, or may be yet
+	giveUp := s.giveUp()
 	for wait := backoff(0); ; wait++ {
 		_, err := within(bounded, func() (struct{}, error) { return struct{}{}, s.attempt(bounded, w) })
 		if err == nil {
