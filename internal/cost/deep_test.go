@@ -17,16 +17,22 @@ import (
 	"github.com/todoguard/todoguard/core"
 )
 
-// recorder is a scripted model that keeps the requests it gets.
+// recorder is a scripted model that keeps the requests it gets. A blind one does not look at them.
 type recorder struct {
 	replies  []*schema.Message
+	asked    int
+	blind    bool
 	requests []request
 }
 
 func (r *recorder) Generate(_ context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
-	n := len(r.requests)
-	if n == len(r.replies) {
+	if r.asked == len(r.replies) {
 		return nil, errors.New("a request too many")
+	}
+	reply := r.replies[r.asked]
+	r.asked++
+	if r.blind {
+		return reply, nil
 	}
 	var req request
 	for _, info := range model.GetCommonOptions(nil, opts...).Tools {
@@ -48,7 +54,7 @@ func (r *recorder) Generate(_ context.Context, in []*schema.Message, opts ...mod
 		req.messages = append(req.messages, msg)
 	}
 	r.requests = append(r.requests, req)
-	return r.replies[n], nil
+	return reply, nil
 }
 
 func (r *recorder) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
@@ -108,14 +114,7 @@ func deepRun(t *testing.T, w work, todos bool) []request {
 		WithoutGeneralSubAgent: true, WithoutWriteTodos: !todos,
 	})
 	require.NoError(t, err)
-	it := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, w.User)
-	for {
-		e, ok := it.Next()
-		if !ok {
-			break
-		}
-		require.NoError(t, e.Err)
-	}
+	require.NoError(t, drain(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, w.User)))
 	require.Len(t, rec.requests, len(rec.replies))
 	return rec.requests
 }
