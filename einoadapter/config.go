@@ -36,7 +36,8 @@ type Config struct {
 
 	// Nested gives an agent that runs inside another one with a todo list (agent tool, deep's general agent) a list of its
 	// own, with reminder and guard, under the session id that it returns; session is the enclosing agent's and must not be
-	// returned. "" leaves that agent alone. nil: every nested agent is left alone.
+	// returned. "" leaves that agent alone. nil: a nested agent is left alone, unless the ctx that it is started with has a
+	// session of its own (core.WithSession in the host's tool).
 	Nested func(ctx context.Context, session string) string
 
 	// Replay says whether a run ends with a held answer. "": ReplayNested.
@@ -95,7 +96,11 @@ func (c *Config) sessionOf(ctx context.Context) (string, error) {
 // nestedSession is the session id of a run inside another; "" leaves it alone.
 func (c *Config) nestedSession(ctx context.Context, outer string) (string, error) {
 	if c.Nested == nil {
-		return "", nil
+		id, err := c.sessionOf(ctx)
+		if err != nil || id == outer {
+			return "", nil
+		}
+		return id, nil
 	}
 	id := c.Nested(ctx, outer)
 	if id == outer {

@@ -40,7 +40,7 @@ func (m *Model[M]) Stream(ctx context.Context, in []M, _ ...model.Option) (*sche
 func (m *Model[M]) reply(ctx context.Context, in []M) ([]M, error) {
 	var request []storytest.Message
 	for _, msg := range in {
-		n, err := messageOf(msg)
+		n, err := Plain(msg)
 		if err != nil {
 			return nil, err
 		}
@@ -94,8 +94,8 @@ func whole[M adk.MessageType](chunks []M) (M, error) {
 	}
 }
 
-// messageOf is one message of a request in no framework's terms.
-func messageOf[M adk.MessageType](msg M) (storytest.Message, error) {
+// Plain is a message in no framework's terms.
+func Plain[M adk.MessageType](msg M) (storytest.Message, error) {
 	switch m := any(msg).(type) {
 	case *schema.Message:
 		out := storytest.Message{Role: string(m.Role), Text: m.Content, CallID: m.ToolCallID, Name: m.ToolName}

@@ -82,7 +82,7 @@ func Consume[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M
 			failed = errors.Join(failed, err)
 			continue
 		}
-		m, err := messageOf(msg)
+		m, err := Plain(msg)
 		if err != nil {
 			return got, err
 		}
