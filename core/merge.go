@@ -53,7 +53,11 @@ func newID(items []Item, writes []writeItem) string {
 	for i := range writes {
 		sent[i].ID = writes[i].item.ID
 	}
-	return formatID(nextID(items, sent))
+	for next := nextID(items, sent); ; next++ {
+		if id := formatID(next); find(items, id) < 0 && find(sent, id) < 0 {
+			return id
+		}
+	}
 }
 
 // target is the place of the item that is meant: by its id, or without one by the same content; -1 for a new one.
