@@ -161,21 +161,22 @@ func assignIDs(prev, items []Item) *RuleError {
 				break
 			}
 		}
-		if items[i].ID == "" {
-			items[i].ID = strconv.FormatInt(next, 10)
-			next++
+		for ; items[i].ID == ""; next++ {
+			if id := formatID(next); !used[id] && find(prev, id) < 0 {
+				items[i].ID = id
+			}
 		}
 		used[items[i].ID] = true
 	}
 	return nil
 }
 
-// nextID is one more than the greatest integer id in use.
+// nextID is one more than the greatest integer id in use. Ids beyond 2^53 do not count, so it may be taken where there are such.
 func nextID(lists ...[]Item) int64 {
 	var most int64
 	for _, items := range lists {
 		for i := range items {
-			if n, err := strconv.ParseInt(items[i].ID, 10, 64); err == nil && n > most && n < 1<<62 {
+			if n, err := strconv.ParseInt(items[i].ID, 10, 64); err == nil && n > most && n <= 1<<53 {
 				most = n
 			}
 		}
@@ -260,13 +261,17 @@ func judgeProgress(r rules, prev, items []Item) *RuleError {
 // compare says what the step from prev to next does.
 func compare(prev, next *state) report {
 	var rep report
+	var renamed []string // ids in next that stand for an item of prev
 	for i := range prev.Todos {
 		p := &prev.Todos[i]
-		if p.Open() && findNear(next.Todos, p.ID, i) < 0 && !slices.ContainsFunc(next.Todos, func(n Item) bool {
-			return n.Content == p.Content && find(prev.Todos, n.ID) < 0 // renamed, not dropped
-		}) {
-			rep.dropped = append(rep.dropped, *p)
+		if !p.Open() || findNear(next.Todos, p.ID, i) >= 0 {
+			continue
 		}
+		if id := renamedTo(prev.Todos, next.Todos, p.Content, renamed); id != "" {
+			renamed = append(renamed, id)
+			continue
+		}
+		rep.dropped = append(rep.dropped, *p)
 	}
 	same := len(prev.Todos) == len(next.Todos)
 	for i := range next.Todos {
@@ -296,6 +301,16 @@ func compare(prev, next *state) report {
 	}
 	rep.unchanged = same
 	return rep
+}
+
+// renamedTo is the new id of an item that left the list by its id and not by its content; "": it is gone.
+func renamedTo(prev, next []Item, content string, taken []string) string {
+	for i := range next {
+		if next[i].Content == content && find(prev, next[i].ID) < 0 && !slices.Contains(taken, next[i].ID) {
+			return next[i].ID
+		}
+	}
+	return ""
 }
 
 func cancelledNow(prev, next []Item, id string) bool {
