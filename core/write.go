@@ -153,6 +153,12 @@ func (r *Run) store(ctx context.Context, callID string, prev, next *state, done 
 		done.waiting = b.Tasks
 	}
 	if !listed && len(done.checks) == 0 && binding == nil && prev.Wait == nil && prev.WaitOutcome == nil && prev.mirrors(&rs) {
+		if err := r.reload(ctx); err != nil {
+			return false, err
+		}
+		if r.st != prev {
+			return false, nil // it only looked unchanged
+		}
 		r.accept(rs, prev, r.v)
 		return true, nil
 	}
