@@ -1,0 +1,7 @@
+package core
+
+import "context"
+
+func validWait(context.Context, []string, WaitInfo, *WaitBinding) (WaitValidation, error) {
+	return WaitValidation{Status: WaitValid}, nil
+}
