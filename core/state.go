@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -129,18 +130,21 @@ func (s *state) encode() ([]byte, error) {
 		b, err := json.Marshal(&out)
 		return withExtra(b, s.extra), err
 	}
-	items := make([]json.RawMessage, len(out.Todos))
+	// The list is put in afterwards: encoding/json would reformat what it does not know.
+	items := []byte(`"todos":[`)
 	for i := range out.Todos {
 		b, err := json.Marshal(&out.Todos[i])
 		if err != nil {
 			return nil, err
 		}
-		items[i] = withExtra(b, out.Todos[i].extra)
+		if i > 0 {
+			items = append(items, ',')
+		}
+		items = append(items, withExtra(b, out.Todos[i].extra)...)
 	}
-	b, err := json.Marshal(&struct {
-		*state
-		Todos []json.RawMessage `json:"todos"`
-	}{&out, items})
+	out.Todos = []Item{}
+	b, err := json.Marshal(&out)
+	b = bytes.Replace(b, []byte(`"todos":[]`), append(items, ']'), 1) // the first is the key: in a string its quotes would be escaped
 	return withExtra(b, s.extra), err
 }
 
