@@ -431,3 +431,11 @@ type (
 	adkMessage = schema.Message
 	adkAgentic = schema.AgenticMessage
 )
+
+func schemaUser(text string) *adkMessage { return schema.UserMessage(text) }
+
+func schemaSummary(text string) *adkMessage {
+	m := schema.UserMessage(text)
+	m.Extra = map[string]any{"_eino_summarization_content_type": "summary"}
+	return m
+}
