@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -114,7 +113,7 @@ func (t *turn) acted(ctx context.Context, g *gate, steps []schema.AgentStep, mad
 
 // finished takes an answer: it is delivered, or held back while the model is called once more.
 func (t *turn) finished(ctx context.Context, g *gate, finish *schema.AgentFinish) ([]schema.AgentAction, *schema.AgentFinish, error) {
-	said, isText := finish.ReturnValues[t.agent.outputKey()].(string)
+	said, _ := finish.ReturnValues[t.agent.outputKey()].(string)
 	text := said
 	if t.agent.kind.text() {
 		text = strings.TrimSpace(said)
@@ -132,13 +131,10 @@ func (t *turn) finished(ctx context.Context, g *gate, finish *schema.AgentFinish
 	if err != nil {
 		return nil, nil, err
 	}
-	if answer == text {
-		if !isText || answer == said {
-			answer = said
-		}
-		out := t.deliver(finish.ReturnValues, answer, finish.Log)
-		if !isText {
-			out.ReturnValues = maps.Clone(finish.ReturnValues)
+	if answer == text { // as the agent gave it, whatever it is
+		out := t.deliver(finish.ReturnValues, said, finish.Log)
+		if v, ok := finish.ReturnValues[t.agent.outputKey()]; ok {
+			out.ReturnValues[t.agent.outputKey()] = v
 		}
 		return nil, out, g.flush(ctx, said)
 	}

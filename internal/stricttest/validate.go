@@ -102,9 +102,16 @@ func checkCall(c Call, tools map[string]bool, said []Reply, seen map[string]bool
 	} else if !tools[c.Name] {
 		note("a call of %q, which is no tool of the request", c.Name)
 	}
+	given := map[string]int{}
+	for _, r := range said {
+		for _, m := range r.Calls {
+			given[m.ID]++
+		}
+	}
 	made := slices.ContainsFunc(said, func(r Reply) bool {
 		return slices.ContainsFunc(r.Calls, func(m Call) bool {
-			return (m.ID == c.ID || m.ID == "" || c.ID == "") && m.Name == c.Name && sameArgs(m.Args, c.Args)
+			same := m.ID == c.ID || c.ID == "" || m.ID == "" || given[m.ID] > 1 // an id that was no use may be another
+			return same && m.Name == c.Name && sameArgs(m.Args, c.Args)
 		})
 	})
 	if !made {
