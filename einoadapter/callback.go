@@ -21,7 +21,7 @@ import (
 //
 // Everything else (turns, writes, refusals, corrections, reminders and the end of a run that was answered) the planner
 // reports itself, in the order of the revisions and with or without this handler: it adds nothing to those and doubles none.
-// A run that was interrupted may go on and end again.
+// A run that was interrupted is reported as paused; it may go on, and end, later.
 //
 // One handler serves any number of runs at once and knows no planner: a run reports to the planner that began it. Of a
 // streamed answer it reads a copy of its own to the end, on a goroutine, so a consumer that stops reading holds up no event.

@@ -29,16 +29,14 @@ func (noList) CallTool(context.Context, core.Call) (string, error) {
 
 func (noList) Finish(_ context.Context, o core.Outcome) (string, error) { return o.Answer, nil }
 
-type outerKey struct{}
-
-// withinRun marks what runs inside a tool of a run on session.
+// withinRun marks what runs inside a tool of a run on session, for the agents of every kind in there.
 func withinRun(ctx context.Context, session string) context.Context {
-	return context.WithValue(ctx, outerKey{}, session)
+	return context.WithValue(ctx, executionKey{}, &execution{session: session})
 }
 
-// nested reports whether ctx is inside a tool of a run on the session that ctx names.
+// nested reports whether ctx is inside a tool of a run, and under no other session than that one's.
 func nested(ctx context.Context) bool {
-	outer, inside := ctx.Value(outerKey{}).(string)
-	session, _ := core.SessionFrom(ctx)
-	return inside && outer == session
+	outer := executionOf(ctx)
+	session, own := core.SessionFrom(ctx)
+	return outer != nil && (!own || session == outer.session)
 }

@@ -90,11 +90,7 @@ func (l *Loop) judge(ctx context.Context, box *runBox, run seams, msg *schema.Me
 		box.update(func(d *runData) { d.Deliver = true })
 		return FinishKey, nil
 	}
-	box.update(func(d *runData) {
-		d.Calls = true
-		d.Closing = d.Closing && onlyOurs(l.planner, resp.Calls)
-	})
-	box.step(1) // the tools
+	box.toTools(l.planner, resp.Calls)
 	return l.cfg.ToolsKey, keep(ctx, msg)
 }
 

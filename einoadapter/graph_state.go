@@ -122,6 +122,15 @@ func (b *runBox) inside(ctx context.Context) context.Context {
 	return ctx
 }
 
+// toTools notes that the tools are next.
+func (b *runBox) toTools(p *core.Planner, calls []core.Call) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.steps++
+	b.d.Calls = true
+	b.d.Closing = b.d.Closing && onlyOurs(p, calls)
+}
+
 // session is the session of the run; "" if it has no list.
 func (b *runBox) session() string {
 	b.mu.Lock()

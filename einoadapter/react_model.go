@@ -30,8 +30,8 @@ func (m *reactModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatM
 	return &c, nil
 }
 
-// ask makes one model call and reads the response to its end.
-type ask func(ctx context.Context, req []*schema.Message) (*schema.Message, error)
+// askFunc makes one model call and reads the response to its end.
+type askFunc func(ctx context.Context, req []*schema.Message) (*schema.Message, error)
 
 // Generate implements model.BaseChatModel.
 func (m *reactModel) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
@@ -42,7 +42,7 @@ func (m *reactModel) Generate(ctx context.Context, in []*schema.Message, opts ..
 	generate := func(ctx context.Context, req []*schema.Message) (*schema.Message, error) {
 		return m.generate(ctx, req, opts...)
 	}
-	return t.play(ctx, generate, generate)
+	return t.play(ctx, generate)
 }
 
 // Stream implements model.BaseChatModel.
@@ -64,7 +64,7 @@ func (m *reactModel) Stream(ctx context.Context, in []*schema.Message, opts ...m
 			return m.stream(ctx, req, opts...)
 		})
 	}
-	msg, err := t.play(ctx, read, read)
+	msg, err := t.play(ctx, read)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func (t *reactTurn) request(ctx context.Context) ([]*schema.Message, error) {
 }
 
 // play asks, and asks again as long as core wants a correction. The message it returns goes into the agent's state.
-func (t *reactTurn) play(ctx context.Context, first, again ask) (*schema.Message, error) {
-	for call := first; ; call = again {
+func (t *reactTurn) play(ctx context.Context, call askFunc) (*schema.Message, error) {
+	for {
 		req, err := t.request(ctx)
 		if err != nil {
 			return nil, err
@@ -138,17 +138,8 @@ func (t *reactTurn) accept(ctx context.Context, msg *schema.Message, calls []cor
 	case t.box.data().Given && t.left < stepsTools: // its tools would be the last that the graph does
 		return deliver(ctx, t.run, nil)
 	}
-	t.calls(calls)
+	t.box.toTools(t.m.planner, calls)
 	return withExtra(msg, reactKey, &reactNote{Before: t.before, Run: t.box})
-}
-
-// calls notes that the tools are next.
-func (t *reactTurn) calls(calls []core.Call) {
-	t.box.step(1)
-	t.box.update(func(d *runData) {
-		d.Calls = true
-		d.Closing = d.Closing && onlyOurs(t.m.planner, calls)
-	})
 }
 
 // pass hands a stream on as it comes: nothing is open, so an answer stands whatever it is.
@@ -171,7 +162,7 @@ func (t *reactTurn) pass(ctx context.Context, stream func(context.Context, []*sc
 			deliver(ctx, t.run, msg)
 			return nil, nil
 		}
-		t.calls(resp.Calls)
+		t.box.toTools(t.m.planner, resp.Calls)
 		return &schema.Message{Role: schema.Assistant, Extra: map[string]any{reactKey: &reactNote{Run: t.box}}}, nil
 	}), nil
 }
