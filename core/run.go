@@ -65,6 +65,14 @@ func (s RunState) clone() RunState {
 func (r *Run) NewInput(boundary string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.rs.Boundary, r.rs.Suppressed = boundary, false
+}
+
+// at notes the boundary; another one is new input, with which the guard wakes up (section 6).
+func (r *Run) at(boundary string) {
+	if r.rs.Boundary != "" && boundary != "" && boundary != r.rs.Boundary {
+		r.rs.Suppressed = false
+	}
 	r.rs.Boundary = boundary
 }
 
@@ -74,7 +82,7 @@ func (r *Run) BeforeModel(ctx context.Context, p Prompt) (string, error) {
 	defer r.p.observers.drain()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rs.Boundary = p.Boundary
+	r.at(p.Boundary)
 	if err := r.reload(ctx); err != nil {
 		return "", r.trouble(ctx, err)
 	}
@@ -148,7 +156,7 @@ func (r *Run) AfterModel(ctx context.Context, resp Response) (Verdict, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if resp.Boundary != "" {
-		r.rs.Boundary = resp.Boundary
+		r.at(resp.Boundary)
 	}
 	r.p.emit(ctx, Event{Kind: EventTurn, Session: r.rs.Session, RunID: r.rs.ID, Calls: slices.Clone(resp.Calls), Text: resp.Text, Revision: r.revision()})
 	if r.st == nil && !r.rs.Detached {
