@@ -118,7 +118,7 @@ type work struct {
 }
 
 func (w work) Info(context.Context) (*schema.ToolInfo, error) {
-	return &schema.ToolInfo{Name: w.name, Desc: "Does some work."}, nil
+	return &schema.ToolInfo{Name: w.name, Desc: "Does some work.", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{})}, nil
 }
 
 func (w work) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
@@ -317,4 +317,33 @@ func tools(in ...work) []tool.BaseTool {
 		out = append(out, w)
 	}
 	return out
+}
+
+// answering is a model without a script: it plans, answers too early, ticks off and closes, by what it is sent.
+type answering struct{}
+
+func (m *answering) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
+
+func (m *answering) Generate(_ context.Context, in []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+	switch said := len(in) - 1; said { // without the system message
+	case 1:
+		return schema.AssistantMessage("", []schema.ToolCall{plan("c1", "in_progress"), call("w1", "work", `{}`)}), nil
+	case 4:
+		input, _, _ := strings.Cut(in[1].Content, "\n")
+		return schema.AssistantMessage("Answer for "+input, nil), nil
+	case 6:
+		return schema.AssistantMessage("", []schema.ToolCall{plan("c2", "completed")}), nil
+	case 8:
+		return schema.AssistantMessage("List updated.", nil), nil
+	default:
+		return nil, fmt.Errorf("a request of %d messages: %s", said, shape(in))
+	}
+}
+
+func (m *answering) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	msg, err := m.Generate(ctx, in, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return schema.StreamReaderFromArray([]*schema.Message{msg}), nil
 }

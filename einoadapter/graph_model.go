@@ -86,7 +86,7 @@ func (m *loopModel) before(ctx context.Context, in []*schema.Message) (*runBox, 
 	}
 	box.step(1)
 	box.update(func(d *runData) { d.Calls = false })
-	req, err = showList(ctx, run, box.boundaryNow(), m.l.instruct(req))
+	req, err = showList(ctx, run, box.boundaryNow(), m.l.instruct(spaced(req)))
 	return box, req, err
 }
 

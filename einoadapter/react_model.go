@@ -88,7 +88,7 @@ func (m *reactModel) turn(ctx context.Context, in []*schema.Message) (*reactTurn
 		return nil, err
 	}
 	box.update(func(d *runData) { d.Calls = false })
-	t := &reactTurn{m: m, box: box, run: run, req: expand(in), left: m.maxStep - box.step(1)}
+	t := &reactTurn{m: m, box: box, run: run, req: spaced(expand(in)), left: m.maxStep - box.step(1)}
 	if m.instruction != "" {
 		t.req = withInstruction(t.req, m.instruction)
 	}
