@@ -342,11 +342,9 @@ func tell[M adk.MessageType](ev *adk.TypedAgentEvent[M]) (lines []string) {
 		line += " " + m.Name
 	}
 	line += ":"
-	switch code := storytest.Code(m.Text); {
-	case m.Role == "tool" && m.Name == core.DefaultToolName && code == "":
-		line += " ok"
+	switch {
 	case m.Role == "tool" && m.Name == core.DefaultToolName:
-		line += " " + code
+		line += " " + storytest.Code(m.Text)
 	case m.Text != "":
 		line += " " + m.Text
 	}
