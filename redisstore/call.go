@@ -6,11 +6,101 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/todoguard/todoguard/core"
 )
 
-// within runs f and leaves it behind when ctx is done: the driver looks at a cancelled context only between
-// commands, and at a deadline only if its client was made so. What is left behind ends by the client's own time-outs.
+// call is one call of a method of the store: what it may take and how it is repeated.
+type call struct {
+	store  *Store
+	ctx    context.Context // the caller's
+	limit  time.Time       // when the call ends, whatever happened
+	giveUp time.Time       // when it stops to ask a server that says "later"
+	lost   error           // the meaning of an attempt without a reply
+}
+
+// begin starts a call. With patience it may take until the deadline of ctx, if there is one, else Options.Timeout.
+//
+// A call that would change something gives up well before its time is up: an attempt that is cut short has an unknown
+// outcome, a server that said "later" has not.
+func (s *Store) begin(ctx context.Context, lost error, patience bool) call {
+	now := time.Now()
+	c := call{store: s, ctx: ctx, limit: now.Add(s.opt.Timeout), giveUp: now.Add(s.opt.Timeout / 2), lost: lost}
+	if d, ok := ctx.Deadline(); ok && (patience || d.Before(c.limit)) {
+		c.limit = d
+	}
+	return c
+}
+
+// attempts repeats f until it succeeds, fails for good, or the time is up.
+func attempts[T any](c call, f func(context.Context) (T, error)) (T, *failure) {
+	for try := backoff(0); ; try++ {
+		v, err := attempt(c, try, f)
+		if err == nil {
+			return v, nil
+		}
+		fail := classify(err, c.lost)
+		again := fail.again && (fail.kind == c.lost || time.Now().Before(c.giveUp))
+		if !again || !c.pause(try) {
+			var none T
+			return none, c.gaveUp(fail)
+		}
+	}
+}
+
+// attempt runs f, the try-th time, until the time is up. The driver looks at a cancelled context only between
+// commands, and at a deadline only if its client was made so; but to hand each command to another goroutine, only to be
+// able to leave it, would double what it costs. So the first try with a client that respects deadlines runs here.
+func attempt[T any](c call, try backoff, f func(context.Context) (T, error)) (T, error) {
+	if c.store.punctual && try == 0 {
+		return f(limited{c.ctx, c.limit})
+	}
+	ctx, cancel := context.WithDeadline(c.ctx, c.limit)
+	defer cancel()
+	return within(ctx, func() (T, error) { return f(ctx) })
+}
+
+// over reports whether the time is up. As long as it is not, no attempt was left behind.
+func (c call) over() bool { return c.ctx.Err() != nil || !time.Now().Before(c.limit) }
+
+// pause waits between two attempts. False: the time is up.
+func (c call) pause(try backoff) bool {
+	t := time.NewTimer(min(try.wait(), time.Until(c.limit)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-c.ctx.Done():
+	}
+	return !c.over()
+}
+
+// backoff counts the failures in a row.
+type backoff int
+
+// wait is 5 ms and, with each failure, twice as long up to half a second, half of it at random.
+func (b backoff) wait() time.Duration {
+	d := min(5*time.Millisecond<<min(b, 10), 500*time.Millisecond)
+	return d/2 + rand.N(d/2)
+}
+
+// limited is a context with a deadline and no timer: enough for a driver that asks for the deadline and sets it on
+// its connection.
+type limited struct {
+	context.Context
+	limit time.Time
+}
+
+func (l limited) Deadline() (time.Time, bool) { return l.limit, true }
+
+func (l limited) Err() error {
+	if err := l.Context.Err(); err != nil || time.Now().Before(l.limit) {
+		return err
+	}
+	return context.DeadlineExceeded
+}
+
+// within runs f and leaves it behind when ctx is done. What is left behind ends by the client's own time-outs.
 func within[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		v   T
@@ -35,42 +125,15 @@ func within[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// attempts repeats f until it succeeds, fails for good, or bounded is done. ctx is the caller's context, bounded the
-// same or shorter. lost is the meaning of an attempt without a reply.
-func attempts[T any](ctx, bounded context.Context, s *Store, lost error, f func() (T, error)) (T, *failure) {
-	giveUp := s.giveUp()
-	for wait := backoff(0); ; wait++ {
-		v, err := within(bounded, f)
-		if err == nil {
-			return v, nil
-		}
-		fail := classify(err, lost)
-		again := fail.again && (fail.kind == lost || time.Now().Before(giveUp))
-		if !again || !wait.pause(bounded) {
-			var none T
-			return none, s.gaveUp(ctx, fail)
-		}
+// punctual reports whether the reads of a client end at the deadline of their context.
+func punctual(client redis.UniversalClient) bool {
+	switch c := client.(type) {
+	case *redis.Client:
+		return c.Options().ContextTimeoutEnabled
+	case *redis.ClusterClient:
+		return c.Options().ContextTimeoutEnabled
 	}
-}
-
-// giveUp is when a call that would change something stops to ask a server that says "later": well before its time is
-// up, since an attempt that is cut short has an unknown outcome.
-func (s *Store) giveUp() time.Time { return time.Now().Add(s.opt.Timeout / 2) }
-
-// backoff counts the failures in a row.
-type backoff int
-
-// pause waits 5 ms and, with each failure, twice as long up to half a second, half of it at random. False: ctx is done.
-func (b backoff) pause(ctx context.Context) bool {
-	d := min(5*time.Millisecond<<min(b, 10), 500*time.Millisecond)
-	t := time.NewTimer(d/2 + rand.N(d/2))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
+	return false
 }
 
 // admit refuses a call that cannot be started.

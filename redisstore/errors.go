@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -78,17 +79,28 @@ func hasCode(text, code string) bool {
 
 // failed is the error of a whole call. cause is the last attempt's; the context's error is added where it is done.
 func failed(ctx context.Context, verb, session string, cause error) error {
-	if done := ctx.Err(); done != nil && !errors.Is(cause, done) {
+	if done := doneErr(ctx); done != nil && !errors.Is(cause, done) {
 		return fmt.Errorf("redisstore: %s %q: %w (%w)", verb, session, cause, done)
 	}
 	return fmt.Errorf("redisstore: %s %q: %w", verb, session, cause)
 }
 
-// gaveUp hides the deadline that the store set itself: to the caller, context.DeadlineExceeded is news of the
+// doneErr is ctx.Err(), also in the instant between the deadline and the timer that tells ctx of it.
+func doneErr(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// gaveUp hides the limit that the store set itself: to the caller, context.DeadlineExceeded is news of the
 // caller's own context.
-func (s *Store) gaveUp(ctx context.Context, f *failure) *failure {
-	if ctx.Err() == nil && errors.Is(f.cause, context.DeadlineExceeded) {
-		return &failure{f.kind, fmt.Errorf("no answer within %v", s.opt.Timeout), f.again}
+func (c call) gaveUp(f *failure) *failure {
+	if errors.Is(f.cause, context.DeadlineExceeded) && doneErr(c.ctx) == nil {
+		return &failure{f.kind, fmt.Errorf("no answer within %v", c.store.opt.Timeout), f.again}
 	}
 	return f
 }

@@ -35,10 +35,10 @@ type follower struct {
 
 // follow runs until ctx is done (nil) or reading on is of no use (the error).
 func (f *follower) follow(ctx context.Context, token string) error {
-	for wait := backoff(0); ctx.Err() == nil; {
+	for fails := backoff(0); ctx.Err() == nil; {
 		err := f.step(ctx, token)
 		if err == nil {
-			wait = 0
+			fails = 0
 			continue
 		}
 		fail := classify(err, core.ErrUnavailable)
@@ -48,8 +48,11 @@ func (f *follower) follow(ctx context.Context, token string) error {
 		if !fail.again {
 			return fail
 		}
-		wait.pause(ctx)
-		wait++
+		select {
+		case <-time.After(fails.wait()):
+		case <-ctx.Done():
+		}
+		fails++
 	}
 	return nil
 }

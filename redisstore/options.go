@@ -98,8 +98,9 @@ func (o *Options) validate() error {
 // New returns a store on client. It sends nothing: a server that is down is seen by the first call. The client
 // stays the caller's and is not closed by [Store.Close]. An error names the field, the value got and the value wanted.
 //
-// Give the client ContextTimeoutEnabled, so that its own reads end at the context's deadline too; the store
-// returns in time without it, but the connection stays busy until ReadTimeout.
+// Give the client ContextTimeoutEnabled. Without it the store has to hand each command to another goroutine to be back
+// by the deadline, which about doubles what a call costs. With it a cancelled context, unlike a deadline, is noticed at
+// the latest when the client's ReadTimeout ends a read.
 func New(client redis.UniversalClient, o *Options) (*Store, error) {
 	if isNil(client) {
 		return nil, errors.New("redisstore: client: got nil, want a redis.UniversalClient")

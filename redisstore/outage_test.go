@@ -14,6 +14,7 @@ import (
 
 // The server is down when the program starts, comes, goes and comes back. One store lives through all of it.
 func TestServerDownAtStartAndInMidRun(t *testing.T) {
+	slow(t)
 	server := redistest.New(t)
 	server.Kill()
 	s := newStore(t, client(t, server.Addr()), redisstore.Options{Feed: true, Timeout: 300 * time.Millisecond})

@@ -42,22 +42,18 @@ func (s *Store) Save(ctx context.Context, session string, doc []byte, base core.
 	if err := admit(ctx, "save", session); err != nil {
 		return "", err
 	}
-	bounded, cancel := ctx, context.CancelFunc(func() {})
-	if _, ok := ctx.Deadline(); !ok {
-		bounded, cancel = context.WithTimeout(ctx, s.opt.Timeout)
-	}
-	defer cancel()
 	k := s.keys(session)
 	from, ok := parseVersion(base)
 	if !ok {
-		return "", s.foreignVersion(ctx, bounded, session, k)
+		return "", s.foreignVersion(ctx, session, k)
 	}
 
+	c := s.begin(ctx, core.ErrUnknown, true)
 	buf := buffers.Get().(*[]byte)
 	w := &write{keys: k, base: from, next: from.next(newWID())}
 	w.value = append(w.next.appendHeader((*buf)[:0]), doc...)
-	err := s.repeat(ctx, bounded, w)
-	if bounded.Err() == nil && cap(w.value) <= bufferMax { // else an attempt that was left behind may still send it
+	err := s.repeat(c, w)
+	if !c.over() && cap(w.value) <= bufferMax { // else an attempt that was left behind may still send it
 		*buf = w.value
 		buffers.Put(buf)
 	}
@@ -67,25 +63,24 @@ func (s *Store) Save(ctx context.Context, session string, doc []byte, base core.
 	return w.next.version(), nil
 }
 
-// repeat sends w until its outcome is known or bounded is done.
-func (s *Store) repeat(ctx, bounded context.Context, w *write) error {
+// repeat sends w until its outcome is known or the time is up.
+func (s *Store) repeat(c call, w *write) error {
 	unknown := false // an earlier attempt may have been applied, or may be yet
-	giveUp := s.giveUp()
-	for wait := backoff(0); ; wait++ {
-		_, err := within(bounded, func() (struct{}, error) { return struct{}{}, s.attempt(bounded, w) })
+	for try := backoff(0); ; try++ {
+		_, err := attempt(c, try, func(ctx context.Context) (struct{}, error) { return struct{}{}, s.send(ctx, w) })
 		if err == nil {
 			return nil
 		}
 		if conflict, ok := errors.AsType[*core.ConflictError](err); ok {
 			return conflict
 		}
-		fail := classify(err, core.ErrUnknown)
+		fail := classify(err, c.lost)
 		unknown = unknown || fail.kind == core.ErrUnknown
-		again := fail.again && (unknown || time.Now().Before(giveUp))
-		if again && wait.pause(bounded) {
+		again := fail.again && (unknown || time.Now().Before(c.giveUp))
+		if again && c.pause(try) {
 			continue
 		}
-		fail = s.gaveUp(ctx, fail)
+		fail = c.gaveUp(fail)
 		if unknown && fail.kind != core.ErrUnknown {
 			return fmt.Errorf("%w: %w", core.ErrUnknown, fail)
 		}
@@ -93,7 +88,7 @@ func (s *Store) repeat(ctx, bounded context.Context, w *write) error {
 	}
 }
 
-func (s *Store) attempt(ctx context.Context, w *write) error {
+func (s *Store) send(ctx context.Context, w *write) error {
 	if !s.scripted() {
 		return s.saveWatched(ctx, w)
 	}
@@ -179,8 +174,10 @@ func conflictWith(value []byte) error {
 
 // foreignVersion answers a save on a version that no store of this package gave out. It must not renew the session,
 // so it is no Load.
-func (s *Store) foreignVersion(ctx, bounded context.Context, session string, k keys) error {
-	got, fail := attempts(ctx, bounded, s, core.ErrUnavailable, func() (stored, error) { return parseStored(s.client.Get(bounded, k.state)) })
+func (s *Store) foreignVersion(ctx context.Context, session string, k keys) error {
+	got, fail := attempts(s.begin(ctx, core.ErrUnavailable, false), func(ctx context.Context) (stored, error) {
+		return parseStored(s.client.Get(ctx, k.state))
+	})
 	if fail != nil {
 		return failed(ctx, "save", session, fail)
 	}

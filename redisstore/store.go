@@ -35,6 +35,7 @@ type Store struct {
 	opt       Options
 	ttl       string // for scripts
 	feedLen   string
+	punctual  bool // the client respects deadlines
 	noScripts atomic.Bool
 	owned     redis.UniversalClient // made by NewURL
 
@@ -50,7 +51,7 @@ var (
 
 // newStore takes options that are complete and valid.
 func newStore(client redis.UniversalClient, opt Options) *Store {
-	s := &Store{client: client, opt: opt, ttl: strconv.FormatInt(opt.TTL.Milliseconds(), 10), feedLen: strconv.Itoa(opt.FeedLen)}
+	s := &Store{client: client, opt: opt, ttl: strconv.FormatInt(opt.TTL.Milliseconds(), 10), feedLen: strconv.Itoa(opt.FeedLen), punctual: punctual(client)}
 	s.noScripts.Store(opt.NoScripts)
 	return s
 }
@@ -86,10 +87,8 @@ func (s *Store) Load(ctx context.Context, session string) ([]byte, core.Version,
 	if err := admit(ctx, "load", session); err != nil {
 		return nil, "", err
 	}
-	bounded, cancel := context.WithTimeout(ctx, s.opt.Timeout)
-	defer cancel()
 	k := s.keys(session)
-	got, fail := attempts(ctx, bounded, s, core.ErrUnavailable, func() (stored, error) { return s.read(bounded, k) })
+	got, fail := attempts(s.begin(ctx, core.ErrUnavailable, false), func(ctx context.Context) (stored, error) { return s.read(ctx, k) })
 	if fail != nil {
 		return nil, "", failed(ctx, "load", session, fail)
 	}
@@ -156,11 +155,9 @@ func (s *Store) Delete(ctx context.Context, session string) error {
 	if err := admit(ctx, "delete", session); err != nil {
 		return err
 	}
-	bounded, cancel := context.WithTimeout(ctx, s.opt.Timeout)
-	defer cancel()
 	k := s.keys(session)
-	_, fail := attempts(ctx, bounded, s, core.ErrUnknown, func() (struct{}, error) {
-		err := s.erase(bounded, k)
+	_, fail := attempts(s.begin(ctx, core.ErrUnknown, false), func(ctx context.Context) (struct{}, error) {
+		err := s.erase(ctx, k)
 		if err == nil {
 			return struct{}{}, nil
 		}
