@@ -1,9 +1,9 @@
 package redisstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,13 +16,9 @@ import (
 // compose) and needs neither. Unlike [Store] it does not compare: the last Set wins, as those interfaces want it.
 // Make one with [NewCheckPointStore] or [Store.CheckPoints]. Safe for concurrent use.
 //
-// Errors are found by errors.Is as for [Store]; a Set or Delete without an answer is core.ErrUnknown. An empty id
-// is core.ErrNoSession.
-type CheckPointStore struct {
-	client redis.UniversalClient
-	prefix string
-	ttl    time.Duration
-}
+// Errors are found by errors.Is as for [Store]. A call without an answer is repeated until its time is up; a Set or
+// Delete is then core.ErrUnknown, a Get core.ErrUnavailable. An empty id is core.ErrNoSession.
+type CheckPointStore struct{ store *Store }
 
 // CheckPointOptions are the settings of [NewCheckPointStore]. Nil and the zero value are usable.
 type CheckPointOptions struct {
@@ -30,6 +26,9 @@ type CheckPointOptions struct {
 	Prefix string
 	// TTL is how long a checkpoint lives after Set, at least a millisecond. 0: for ever.
 	TTL time.Duration
+	// Timeout bounds how long a call rides out an outage, or the context's deadline if that is sooner.
+	// 0: [DefaultTimeout].
+	Timeout time.Duration
 }
 
 // NewCheckPointStore returns a store on client, which stays the caller's. It sends nothing. An error names the
@@ -38,7 +37,7 @@ func NewCheckPointStore(client redis.UniversalClient, o *CheckPointOptions) (*Ch
 	if o == nil {
 		o = &CheckPointOptions{}
 	}
-	s, err := New(client, &Options{Prefix: o.Prefix, TTL: o.TTL})
+	s, err := New(client, &Options{Prefix: o.Prefix, TTL: o.TTL, Timeout: o.Timeout})
 	if err != nil {
 		return nil, err
 	}
@@ -48,47 +47,51 @@ func NewCheckPointStore(client redis.UniversalClient, o *CheckPointOptions) (*Ch
 // CheckPoints returns a store for checkpoints with the client, the prefix and the TTL of s. The tenant does not
 // enter its keys: ids of checkpoints are the host's own. It is usable until s is closed.
 func (s *Store) CheckPoints() *CheckPointStore {
-	return &CheckPointStore{client: s.client, prefix: s.opt.Prefix, ttl: s.opt.TTL}
+	return &CheckPointStore{store: s}
 }
 
 // Get returns the checkpoint and true, or false where there is none.
 func (c *CheckPointStore) Get(ctx context.Context, id string) ([]byte, bool, error) {
-	var value []byte
-	err := c.call(ctx, "get", id, core.ErrUnavailable, func(key string) (err error) {
-		value, err = c.client.Get(ctx, key).Bytes()
-		return err
+	value, err := checkPointCall(ctx, c.store, "get", id, core.ErrUnavailable, func(ctx context.Context, key string) ([]byte, error) {
+		value, err := c.store.client.Get(ctx, key).Bytes()
+		if err == nil && value == nil {
+			value = []byte{}
+		}
+		if errors.Is(err, redis.Nil) {
+			return nil, nil
+		}
+		return value, err
 	})
-	if errors.Is(err, redis.Nil) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	return value, true, nil
+	return value, value != nil, err
 }
 
 // Set stores the checkpoint for the full TTL, whatever was there.
 func (c *CheckPointStore) Set(ctx context.Context, id string, checkPoint []byte) error {
-	return c.call(ctx, "set", id, core.ErrUnknown, func(key string) error {
-		return c.client.Set(ctx, key, checkPoint, c.ttl).Err()
+	checkPoint = bytes.Clone(checkPoint) // an attempt that is left behind may still send it
+	_, err := checkPointCall(ctx, c.store, "set", id, core.ErrUnknown, func(ctx context.Context, key string) (string, error) {
+		return c.store.client.Set(ctx, key, checkPoint, c.store.opt.TTL).Result()
 	})
+	return err
 }
 
 // Delete removes the checkpoint. Missing: nil.
 func (c *CheckPointStore) Delete(ctx context.Context, id string) error {
-	return c.call(ctx, "delete", id, core.ErrUnknown, func(key string) error {
-		return c.client.Del(ctx, key).Err()
+	_, err := checkPointCall(ctx, c.store, "delete", id, core.ErrUnknown, func(ctx context.Context, key string) (int64, error) {
+		return c.store.client.Del(ctx, key).Result()
 	})
+	return err
 }
 
-func (c *CheckPointStore) call(ctx context.Context, verb, id string, lost error, f func(key string) error) error {
+func checkPointCall[T any](ctx context.Context, s *Store, verb, id string, lost error, f func(ctx context.Context, key string) (T, error)) (T, error) {
 	verb += " checkpoint"
-	if id == "" {
-		return fmt.Errorf("redisstore: %s: the id is empty: %w", verb, core.ErrNoSession)
+	var none T
+	if err := admit(ctx, verb, id); err != nil {
+		return none, err
 	}
-	err := f(checkPointKey(c.prefix, id))
-	if err == nil || errors.Is(err, redis.Nil) {
-		return err
+	key := checkPointKey(s.opt.Prefix, id)
+	v, fail := attempts(s.begin(ctx, lost, false), func(ctx context.Context) (T, error) { return f(ctx, key) })
+	if fail != nil {
+		return none, failed(ctx, verb, id, fail)
 	}
-	return failed(ctx, verb, id, classify(err, lost))
+	return v, nil
 }

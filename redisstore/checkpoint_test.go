@@ -71,8 +71,7 @@ func TestCheckPoints(t *testing.T) {
 		require.False(t, ok, "expired")
 	})
 	t.Run("redis", func(t *testing.T) {
-		s, c := shared(t, redisstore.Options{})
-		_ = s
+		_, c := shared(t, redisstore.Options{})
 		cp, err := redisstore.NewCheckPointStore(c, &redisstore.CheckPointOptions{Prefix: redistest.Prefix()})
 		require.NoError(t, err)
 		run(t, cp)
@@ -89,7 +88,9 @@ func TestCheckPointErrors(t *testing.T) {
 	_, err = redisstore.NewCheckPointStore(client(t, "127.0.0.1:1"), &redisstore.CheckPointOptions{Prefix: "{"})
 	require.ErrorContains(t, err, "Options.Prefix")
 
-	s, err := redisstore.NewCheckPointStore(client(t, "127.0.0.1:1"), nil)
+	_, err = redisstore.NewCheckPointStore(client(t, "127.0.0.1:1"), nil)
+	require.NoError(t, err, "nil options are the defaults")
+	s, err := redisstore.NewCheckPointStore(client(t, "127.0.0.1:1"), &redisstore.CheckPointOptions{Timeout: 50 * time.Millisecond})
 	require.NoError(t, err)
 	_, _, err = s.Get(bg, "x")
 	only(t, err, core.ErrUnavailable, "get")

@@ -37,7 +37,6 @@ func TestContractOnMiniredis(t *testing.T) {
 }
 
 func TestContractOnRedis(t *testing.T) {
-	redistest.Start(t)
 	for name, o := range kinds {
 		t.Run(name, func(t *testing.T) {
 			storetest.Run(t, storetest.Harness{New: func(t testing.TB) core.Store {

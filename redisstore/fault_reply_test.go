@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func TestLostReply(t *testing.T) {
 	saves, falseConflicts := 0, 0
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			addr := redistest.Start(t)
+			addr := redistest.New(t).Addr()
 			direct := client(t, addr)
 			proxy := redistest.NewProxy(t, addr)
 			o := redisstore.Options{Prefix: redistest.Prefix(), TTL: time.Hour, Feed: true, NoScripts: !tc.scripts}
@@ -74,15 +75,14 @@ func TestLostReply(t *testing.T) {
 
 // The answer is lost for good: the writer is told so, never "conflict", and finds its own write when it looks.
 func TestLostReplyForGood(t *testing.T) {
-	addr := redistest.Start(t)
+	addr := redistest.New(t).Addr()
 	proxy := redistest.NewProxy(t, addr)
 	s := newStore(t, client(t, proxy.Addr(), timeouts(true)), redisstore.Options{Prefix: redistest.Prefix()})
 	v := save(t, s, "a", "one", "")
 	proxy.Lose("evalsha", 1_000_000, false)
-	ctx := within(t, 300*time.Millisecond)
-	_, err := s.Save(ctx, "a", []byte("two"), v)
+	_, err := s.Save(within(t, 300*time.Millisecond), "a", []byte("two"), v)
 	require.ErrorIs(t, err, core.ErrUnknown)
-	require.ErrorIs(t, err, ctx.Err())
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, core.ErrConflict)
 	require.Greater(t, proxy.Lost(), 1, "the save was repeated")
 	proxy.Lose("", 0, false)
@@ -105,7 +105,7 @@ func TestLostReplyThenOthersWrite(t *testing.T) {
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			addr := redistest.Start(t)
+			addr := redistest.New(t).Addr()
 			proxy := redistest.NewProxy(t, addr)
 			o := redisstore.Options{Prefix: redistest.Prefix(), Feed: true, NoScripts: !tc.scripts}
 			s := newStore(t, client(t, proxy.Addr(), timeouts(true), retries(tc.retries)), o)

@@ -108,7 +108,7 @@ func TestCloseLeavesTheCallersClient(t *testing.T) {
 
 func TestGivenFeedClientIsUsedAndLeftOpen(t *testing.T) {
 	var count trips
-	fc := client(t, redistest.Start(t))
+	_, fc := shared(t, redisstore.Options{})
 	fc.AddHook(&count)
 	s, _ := shared(t, redisstore.Options{Feed: true, FeedClient: fc})
 	next(t, watch(t, s, "a", ""))

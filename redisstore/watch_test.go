@@ -261,7 +261,7 @@ func TestFeedNeverHoldsTheDocument(t *testing.T) {
 
 // Followers wait on connections of their own: more of them than the savers have leave the savers alone.
 func TestFollowersDoNotStarveSavers(t *testing.T) {
-	addr := redistest.Start(t)
+	addr := redistest.New(t).Addr()
 	c := client(t, addr, func(o *redis.Options) {
 		o.PoolSize, o.PipelinePoolSize, o.PoolTimeout = 2, -1, 200*time.Millisecond
 	})
