@@ -1,0 +1,208 @@
+package lcgadapter_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tmc/langchaingo/agents"
+	"github.com/tmc/langchaingo/callbacks"
+	"github.com/tmc/langchaingo/chains"
+	"github.com/tmc/langchaingo/schema"
+	"github.com/tmc/langchaingo/tools"
+
+	"github.com/todoguard/todoguard/core"
+	"github.com/todoguard/todoguard/lcgadapter"
+)
+
+type (
+	agentStep   = schema.AgentStep
+	agentAction = schema.AgentAction
+	agentFinish = schema.AgentFinish
+)
+
+// Trap: a tool's error, the limit and an answer that cannot be parsed end the run inside the executor. Each run has one
+// end event all the same, and it is the last of its run.
+func TestEveryRunEndsWithOneEvent(t *testing.T) {
+	boom := errors.New("boom")
+	broken := tool{"broken", func(context.Context, string) (string, error) { return "", boom }}
+	for name, c := range map[string]struct {
+		steps  []step
+		limit  int
+		reason core.EndReason
+		err    error
+		open   int
+	}{
+		"answered":        {[]step{calls("c1", "write_todos", twoDone), say("x")}, 5, core.EndAnswered, nil, 0},
+		"limit":           {[]step{calls("c1", "search", searchX), calls("c2", "write_todos", twoOpen)}, 2, core.EndMaxIterations, agents.ErrNotFinished, 2},
+		"no iteration":    {nil, 0, "", agents.ErrNotFinished, 0},
+		"a tool's error":  {[]step{calls("c1", "write_todos", twoOpen), calls("c2", "broken", searchX)}, 5, core.EndFailed, boom, 2},
+		"a model's error": {[]step{calls("c1", "write_todos", twoOpen), {err: boom}}, 5, core.EndFailed, boom, 2},
+		"no parsing":      {[]step{calls("c1", "write_todos", twoOpen), {err: agents.ErrUnableToParseOutput}}, 5, core.EndFailed, agents.ErrUnableToParseOutput, 2},
+		"cancelled":       {[]step{calls("c1", "write_todos", twoOpen), {err: context.Canceled}}, 5, core.EndCancelled, context.Canceled, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var events []core.Event
+			a, err := lcgadapter.Wrap(agents.NewOpenAIFunctionsAgent(script(c.steps...), []tools.Tool{search(), broken}),
+				lcgadapter.WithOnEvent(func(_ context.Context, e core.Event) { events = append(events, e) }))
+			require.NoError(t, err)
+			_, err = chains.Run(session(t), lcgadapter.NewExecutor(a, agents.WithMaxIterations(c.limit)), "go")
+			require.ErrorIs(t, err, c.err)
+			var ends []core.Event
+			collectAll := collect(&ends, core.EventRunEnded)
+			for _, e := range events {
+				collectAll(t.Context(), e)
+			}
+			if c.reason == "" { // the model was not called: there was no run
+				require.Empty(t, ends)
+				return
+			}
+			require.Len(t, ends, 1)
+			require.Equal(t, c.reason, ends[0].Reason)
+			require.ErrorIs(t, ends[0].Err, c.err)
+			require.Len(t, ends[0].Open, c.open)
+			require.Equal(t, core.EventRunEnded, events[len(events)-1].Kind)
+		})
+	}
+}
+
+// Trap: no event of the executor carries an observation. The list's own events come to the handler, after commit.
+func TestHandlerGetsTheListsEvents(t *testing.T) {
+	var kinds []core.EventKind
+	var lists [][]core.Item
+	var actions []schema.AgentAction
+	handler := lcgadapter.Handler(actionHandler{to: &actions}, func(_ context.Context, e core.Event) {
+		kinds = append(kinds, e.Kind)
+		if e.Kind == core.EventListChanged {
+			lists = append(lists, e.Todos)
+		}
+	})
+	agent := wrapped(t, script(calls("c1", "write_todos", twoOpen), say("FULL"), calls("c2", "write_todos", twoDone), say("updated")))
+	executor := lcgadapter.NewExecutor(agent, agents.WithCallbacksHandler(callbacks.CombiningHandler{Callbacks: []callbacks.Handler{callbacks.SimpleHandler{}, handler}}))
+	_, err := chains.Run(session(t), executor, "go")
+	require.NoError(t, err)
+	require.Equal(t, []core.EventKind{core.EventTurn, core.EventListChanged, core.EventTurn, core.EventCorrected, core.EventTurn, core.EventListChanged, core.EventTurn, core.EventRunEnded}, kinds)
+	require.Len(t, lists, 2)
+	require.Len(t, lists[1], 2)
+	require.Len(t, actions, 2, "the executor's events go on, without the call that the model did not make")
+	require.Equal(t, twoOpen, actions[0].ToolInput)
+
+	// Another executor of the same agent has its own handler, and the first hears nothing of it.
+	n := len(kinds)
+	other := lcgadapter.NewExecutor(wrapped(t, script(say("x"))))
+	_, err = chains.Run(session(t), other, "go")
+	require.NoError(t, err)
+	require.Len(t, kinds, n)
+}
+
+func TestHandlerTakesNil(t *testing.T) {
+	h := lcgadapter.Handler(nil, nil)
+	h.HandleTodoEvent(t.Context(), core.Event{})
+	h.HandleText(t.Context(), "x")
+}
+
+// An agent inside a tool gets no list, no reminder and no guard of its own, unless the host gives it a session of its own.
+func TestNestedAgents(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		plain   bool // executors of agents.NewExecutor
+		session string
+	}{{"same session", false, ""}, {"same session, plain executors", true, ""}, {"own session", false, "inner"}, {"own session, plain executors", true, "inner"}} {
+		t.Run(c.name, func(t *testing.T) {
+			run := func(ctx context.Context, a *lcgadapter.Agent, input string) (string, error) {
+				var e chains.Chain = lcgadapter.NewExecutor(a)
+				if c.plain {
+					e = agents.NewExecutor(a)
+				}
+				return chains.Run(ctx, e, input)
+			}
+			store := core.NewMemoryStore()
+			innerModel := script(calls("n1", "write_todos", oneDone), say("INNER"), calls("n2", "write_todos", twoDone), say("inner updated"))
+			inner := wrapped(t, innerModel, lcgadapter.WithStore(store))
+			expert := tool{"expert", func(ctx context.Context, in string) (string, error) {
+				if c.session != "" {
+					ctx = core.WithSession(ctx, c.session)
+				}
+				return run(ctx, inner, in)
+			}}
+			var ends []core.Event
+			outer, err := lcgadapter.Wrap(agents.NewOpenAIFunctionsAgent(script(
+				calls("c1", "write_todos", twoOpen), calls("c2", "expert", searchX), calls("c3", "write_todos", twoDone), say("OUTER"),
+			), []tools.Tool{expert}), lcgadapter.WithStore(store), lcgadapter.WithOnEvent(collect(&ends, core.EventRunEnded)))
+			require.NoError(t, err)
+			answer, err := run(session(t), outer, "go")
+			require.NoError(t, err)
+			require.Equal(t, "OUTER", answer)
+			require.Len(t, ends, 1)
+
+			first := innerModel.requests[0]
+			offered := false
+			for _, tl := range first.opts.Tools {
+				offered = offered || tl.Function.Name == "write_todos"
+			}
+			innerList, err := inner.Plugin().Planner().Get(t.Context(), "inner")
+			require.NoError(t, err)
+			if c.session != "" {
+				require.True(t, offered)
+				require.Len(t, innerList.Todos, 2)
+				require.Len(t, innerModel.requests, 4, "guarded under its own key")
+				return
+			}
+			require.False(t, offered, "the model does not see the tool")
+			require.NotContains(t, first.text(), "todos")
+			require.Len(t, innerModel.requests, 2, "no correction")
+			require.Contains(t, innerModel.requests[1].text(), "belongs to the agent that called you")
+			outerList, err := outer.Plugin().Planner().Get(t.Context(), "s")
+			require.NoError(t, err)
+			require.EqualValues(t, 2, outerList.Revision, "two writes of the outer agent, none of the inner")
+		})
+	}
+}
+
+// Several task calls in one response build on each other, in the order of the response, on any executor.
+func TestTaskCallsOfOneResponseBuildOnEachOther(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		model := script(
+			calls("c1", "TaskCreate", `{"subject":"Read"}`, "c2", "search", searchX, "c3", "TaskCreate", `{"subject":"Write"}`, "c4", "TaskUpdate", `{"taskId":"1","status":"in_progress"}`),
+			calls("c5", "TaskUpdate", `{"taskId":"1","status":"completed"}`, "c6", "TaskUpdate", `{"taskId":"2","status":"completed"}`),
+			say("DONE"))
+		agent := wrapped(t, model, lcgadapter.WithTools(core.ToolsTasks))
+		require.Len(t, agent.Plugin().Tools(), 4)
+		var executor chains.Chain = lcgadapter.NewExecutor(agent)
+		if plain {
+			executor = agents.NewExecutor(agent)
+		}
+		answer, err := chains.Run(session(t), executor, "go")
+		require.NoError(t, err)
+		require.Equal(t, "DONE", answer)
+		snap, err := agent.Plugin().Planner().Get(t.Context(), "s")
+		require.NoError(t, err)
+		require.Len(t, snap.Todos, 2)
+		require.Empty(t, snap.Open())
+		require.EqualValues(t, 5, snap.Revision)
+	}
+}
+
+// A store that fails ends the run with its error, unless the host lets it go on.
+func TestStoreErrors(t *testing.T) {
+	down := errors.New("down")
+	answer, err := chains.Run(session(t), lcgadapter.NewExecutor(wrapped(t, script(say("x")), lcgadapter.WithStore(failing{down}))), "go")
+	require.ErrorIs(t, err, down)
+	require.Empty(t, answer)
+
+	model := script(calls("c1", "write_todos", twoOpen), say("WITHOUT THE LIST"))
+	agent := wrapped(t, model, lcgadapter.WithStore(failing{down}), lcgadapter.WithOnStoreError(func(context.Context, error) error { return nil }))
+	answer, err = chains.Run(session(t), lcgadapter.NewExecutor(agent), "go")
+	require.NoError(t, err)
+	require.Equal(t, "WITHOUT THE LIST", answer)
+	require.Contains(t, model.requests[1].text(), "not_saved")
+}
+
+type failing struct{ err error }
+
+func (f failing) Load(context.Context, string) ([]byte, core.Version, error) { return nil, "", f.err }
+func (f failing) Save(context.Context, string, []byte, core.Version) (core.Version, error) {
+	return "", f.err
+}
+func (f failing) Delete(context.Context, string) error { return f.err }
