@@ -68,7 +68,7 @@ type (
 	scopeKey struct{}
 	scopeAt  struct {
 		scope *runScope
-		depth int
+		root  *callbacks.RunInfo // of the graph that opened it
 	}
 )
 
@@ -83,29 +83,24 @@ func isGraph(info *callbacks.RunInfo) bool {
 	return false
 }
 
-// enter opens a scope at a root graph, notes the depth in a nested one, and leaves the scope at a tool.
+// enter opens a scope at a root graph and leaves it at a tool. A nested graph, and a second handler, find it open.
 func enter(ctx context.Context, info *callbacks.RunInfo) context.Context {
 	at, _ := ctx.Value(scopeKey{}).(scopeAt)
 	switch {
 	case info != nil && info.Component == components.ComponentOfTool:
 		return context.WithValue(ctx, scopeKey{}, scopeAt{})
-	case !isGraph(info):
-		return ctx
-	case at.scope == nil:
-		at = scopeAt{scope: &runScope{}}
-	default:
-		at.depth++
+	case at.scope == nil && isGraph(info):
+		return context.WithValue(ctx, scopeKey{}, scopeAt{&runScope{}, info})
 	}
-	return context.WithValue(ctx, scopeKey{}, at)
+	return ctx
 }
 
-// endingScope is the scope that ends with the graph that ctx and info are of, or nil.
+// endingScope is the scope that ends with the graph that info is of, or nil.
 func endingScope(ctx context.Context, info *callbacks.RunInfo) *runScope {
-	at, _ := ctx.Value(scopeKey{}).(scopeAt)
-	if !isGraph(info) || at.depth > 0 {
-		return nil
+	if at, _ := ctx.Value(scopeKey{}).(scopeAt); info != nil && at.root == info {
+		return at.scope
 	}
-	return at.scope
+	return nil
 }
 
 // noteRun tells the handler, if there is one, of a run that began or was resumed under ctx.

@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/flow/agent"
 	"github.com/cloudwego/eino/flow/agent/react"
+	"github.com/cloudwego/eino/schema"
+	ucb "github.com/cloudwego/eino/utils/callbacks"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -41,7 +46,7 @@ func TestCallbackDoublesNothing(t *testing.T) {
 		"turn 2  ", "run_ended 2  answered",
 	}
 	everyWay(t, func(t *testing.T, g agentGraph, w way) {
-		for _, opts := range [][]compose.Option{nil, {withCallback()}} {
+		for _, opts := range [][]compose.Option{nil, {withCallback()}, {withCallback(), withCallback()}} {
 			log := &eventLog{}
 			p := newPlanner(t, core.Config{OnEvent: log.add})
 			r := g.build(t, rig{planner: p, model: newLines(lines...), tools: tools(work{name: "work"})})
@@ -106,7 +111,7 @@ func TestCallbackReportsHowARunEnded(t *testing.T) {
 					r = g.build(t, rig{planner: p, model: m, tools: tools(work{name: "work", run: func(ctx context.Context) (string, error) { cancel(); return run(ctx) }}),
 						compile: []compose.GraphCompileOption{compose.WithCheckPointStore(&checkpoints{})}})
 				}
-				_, err := w.run(ctx, r, user("Ship it."), withCallback(), compose.WithCheckPointID("cp"))
+				_, err := w.run(ctx, r, user("Ship it."), withCallback(), withCallback(), compose.WithCheckPointID("cp"))
 				require.Error(t, err)
 				select {
 				case e := <-ended:
@@ -247,4 +252,44 @@ func TestCallbackInTheADK(t *testing.T) {
 		require.Len(t, log.of(core.EventRunEnded), 1)
 		require.Equal(t, core.EndFailed, log.of(core.EventRunEnded)[0].Reason)
 	}
+}
+
+// Other handlers see every model call once, the correction's too, with the request as the model gets it.
+func TestCallbackOfOthersSeesTheRealRequests(t *testing.T) {
+	everyWay(t, func(t *testing.T, g agentGraph, w way) {
+		var mu sync.Mutex
+		var starts []string
+		ends := 0
+		h := ucb.NewHandlerHelper().ChatModel(&ucb.ModelCallbackHandler{
+			OnStart: func(ctx context.Context, _ *callbacks.RunInfo, in *model.CallbackInput) context.Context {
+				mu.Lock()
+				defer mu.Unlock()
+				starts = append(starts, shape(in.Messages)+" "+in.Messages[len(in.Messages)-1].Content)
+				return ctx
+			},
+			OnEnd: func(ctx context.Context, _ *callbacks.RunInfo, _ *model.CallbackOutput) context.Context {
+				mu.Lock()
+				defer mu.Unlock()
+				ends++
+				return ctx
+			},
+			OnEndWithStreamOutput: func(ctx context.Context, _ *callbacks.RunInfo, out *schema.StreamReader[*model.CallbackOutput]) context.Context {
+				out.Close()
+				mu.Lock()
+				defer mu.Unlock()
+				ends++
+				return ctx
+			},
+		}).Handler()
+		m := guardScript()
+		_, err := w.run(inSession("s"), g.build(t, rig{planner: newPlanner(t, core.Config{}), model: m}), user("Ship it."), compose.WithCallbacks(h))
+		require.NoError(t, err)
+		var want []string
+		for _, req := range m.requests() {
+			want = append(want, shape(req)+" "+req[len(req)-1].Content)
+		}
+		require.Len(t, want, 4)
+		require.Equal(t, want, starts)
+		require.Equal(t, 4, ends)
+	})
 }

@@ -159,6 +159,18 @@ func buildGraph(t testing.TB, r rig) compose.Runnable[[]*schema.Message, *schema
 	return out
 }
 
+// exampleGraph is buildGraph for an Example.
+func exampleGraph(p *core.Planner, m *lineModel) agentRunnable {
+	return buildGraph(panics{}, rig{planner: p, model: m})
+}
+
+// panics is a testing.TB where there is no test.
+type panics struct{ testing.TB }
+
+func (panics) Helper()                           {}
+func (panics) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (panics) FailNow()                          { panic("failed") }
+
 func buildReact(t testing.TB, r rig) compose.Runnable[[]*schema.Message, *schema.Message] {
 	ctx := context.Background()
 	if r.maxSteps == 0 {
