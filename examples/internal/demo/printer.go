@@ -59,7 +59,6 @@ func (p *Printer) Event(_ context.Context, e core.Event) {
 			p.say("model", "calls "+c.Name)
 		}
 	case core.EventListChanged:
-		p.checks(e.Checks)
 		p.list(e.Todos)
 	case core.EventWriteRefused:
 		p.say("todoguard", "refuses: "+e.Refusal.Advice)
@@ -92,13 +91,16 @@ func open(n int) string {
 	return fmt.Sprintf("%d items are open", n)
 }
 
-func (p *Printer) checks(reports []core.CheckReport) {
-	for _, r := range reports {
-		text := fmt.Sprintf("runs the check of item %s: %s", r.ID, r.Status)
-		if r.Status != core.CheckPassed && r.Output != "" {
+// Check is a done-check that tells its outcome.
+func (p *Printer) Check(c core.Check) core.Check {
+	return func(ctx context.Context, it core.Item) core.CheckResult {
+		r := c(ctx, it)
+		text := fmt.Sprintf("checks %q: %s", it.Content, r.Status)
+		if r.Status != core.CheckPassed {
 			text += "\n  | " + strings.ReplaceAll(strings.TrimSpace(r.Output), "\n", "\n  | ")
 		}
-		p.say("todoguard", text)
+		p.Say("the host", text)
+		return r
 	}
 }
 
