@@ -72,6 +72,7 @@ type runBox struct {
 
 // runData is what a checkpoint saves of a run.
 type runData struct {
+	Session    string        `json:"session,omitempty"` // "": not begun
 	Run        core.RunState `json:"run"`
 	Given      bool          `json:"given,omitempty"`      // an answer was given and held back
 	Closing    bool          `json:"closing,omitempty"`    // since then nothing but our own tools ran
@@ -91,7 +92,7 @@ func (b *runBox) handle(ctx context.Context, p *core.Planner) (run seams, fresh 
 		return b.run, false, nil
 	case b.d.NoList:
 		return noList{}, false, nil
-	case b.d.Run.Session != "":
+	case b.d.Session != "":
 		b.run, err = p.Resume(b.d.Run)
 		b.steps = 0
 		if b.d.Calls {
@@ -101,8 +102,8 @@ func (b *runBox) handle(ctx context.Context, p *core.Planner) (run seams, fresh 
 		b.d.NoList = true
 		return noList{}, true, nil
 	default:
-		session, _ := core.SessionFrom(ctx)
-		b.run, err = p.Begin(session, core.RunOptions{})
+		b.d.Session, _ = core.SessionFrom(ctx)
+		b.run, err = p.Begin(b.d.Session, core.RunOptions{})
 		fresh = true
 	}
 	if err != nil {
@@ -135,10 +136,7 @@ func (b *runBox) toTools(p *core.Planner, calls []core.Call) {
 func (b *runBox) session() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.run == nil {
-		return ""
-	}
-	return b.run.State().Session
+	return b.d.Session
 }
 
 // newInput gives the run a new input boundary: a user message came in the middle of it.

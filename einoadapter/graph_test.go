@@ -207,3 +207,28 @@ func TestReactHistoryOfAnEarlierRun(t *testing.T) {
 	require.Len(t, ends, 2)
 	require.NotEqual(t, ends[0].RunID, ends[1].RunID)
 }
+
+// brokenStore fails to load.
+type brokenStore struct{ core.Store }
+
+func (brokenStore) Load(context.Context, string) ([]byte, core.Version, error) {
+	return nil, "", fmt.Errorf("load: %w", core.ErrUnavailable)
+}
+
+// A store that fails ends the run with a typed error, or lets it go on without the list where the host says so.
+func TestGraphStoreTrouble(t *testing.T) {
+	everyWay(t, func(t *testing.T, g agentGraph, w way) {
+		log := &eventLog{}
+		cfg := core.Config{Store: brokenStore{core.NewMemoryStore()}, OnEvent: log.add}
+		_, err := w.run(inSession("s"), g.build(t, rig{planner: newPlanner(t, cfg), model: newLines(say("Hello."))}), user("Hello."), withCallback())
+		require.ErrorIs(t, err, core.ErrUnavailable)
+		require.Equal(t, core.EndFailed, log.of(core.EventRunEnded)[0].Reason)
+
+		cfg.OnStoreError = func(context.Context, error) error { return nil }
+		m := newLines(do(plan("c1", "in_progress")), say("Shipped."))
+		answer, err := w.run(inSession("s"), g.build(t, rig{planner: newPlanner(t, cfg), model: m}), user("Ship it."))
+		require.NoError(t, err)
+		require.Equal(t, "Shipped.", answer)
+		require.Contains(t, m.requests()[1][3].Content, "not_saved")
+	})
+}
