@@ -18,7 +18,8 @@ import (
 // number of runs may use one Agent at once. Make one with [Wrap] or [Plugin.Wrap], run it with [NewExecutor].
 //
 // With an executor of agents.NewExecutor it works as well; [WithMaxIterations] then tells it the limit, and a run that ends
-// inside the executor (a tool's error, the limit) has no end event.
+// inside the executor (a tool's error, an answer that cannot be parsed, the limit) has no end event, and the actions that its
+// handlers see carry the run's state.
 type Agent struct {
 	plugin  *Plugin
 	inner   agents.Agent
@@ -99,9 +100,9 @@ func (a *Agent) Plan(ctx context.Context, steps []schema.AgentStep, inputs map[s
 type turn struct {
 	agent *Agent
 	run   *core.Run
-	mark  mark // what the actions of this turn will carry, but for State
-	last  bool // no further model call is possible in this run
-	heard heard
+	mark  mark  // what the actions of this turn will carry, but for State
+	last  bool  // no further model call is possible in this run
+	heard heard // what the model wrapper saw
 	watch *watch
 }
 

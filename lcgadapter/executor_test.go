@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/agents"
@@ -206,3 +207,28 @@ func (f failing) Save(context.Context, string, []byte, core.Version) (core.Versi
 	return "", f.err
 }
 func (f failing) Delete(context.Context, string) error { return f.err }
+
+// A run that does not finish gives its steps as the model made them, too.
+func TestStepsOfARunThatDidNotFinish(t *testing.T) {
+	agent := wrapped(t, script(calls("c1", "search", searchX), calls("c2", "write_todos", twoOpen)))
+	out, err := chains.Call(session(t), lcgadapter.NewExecutor(agent, agents.WithMaxIterations(2), agents.WithReturnIntermediateSteps()), map[string]any{"input": "go"})
+	require.ErrorIs(t, err, agents.ErrNotFinished)
+	steps := out["intermediateSteps"].([]schema.AgentStep)
+	require.Len(t, steps, 2)
+	require.NotContains(t, steps[0].Action.Log, "todoguard:")
+	require.Equal(t, twoOpen, steps[1].Action.ToolInput)
+}
+
+// The runs that several calls share go when the ctx of a run that was cut off ends.
+func TestACutOffTurnLeavesNothingBehind(t *testing.T) {
+	boom := errors.New("boom")
+	broken := tool{"broken", func(context.Context, string) (string, error) { return "", boom }}
+	a, err := lcgadapter.Wrap(agents.NewOpenAIFunctionsAgent(script(
+		calls("c1", "TaskCreate", `{"subject":"Read"}`, "c2", "broken", searchX, "c3", "TaskCreate", `{"subject":"Write"}`)), []tools.Tool{broken}), lcgadapter.WithTools(core.ToolsTasks))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(session(t))
+	_, err = chains.Run(ctx, lcgadapter.NewExecutor(a), "go")
+	require.ErrorIs(t, err, boom)
+	cancel()
+	require.Eventually(t, func() bool { return a.SharedRuns() == 0 }, time.Second, time.Millisecond)
+}

@@ -29,7 +29,7 @@ func (a *Agent) gate(ctx context.Context, t *turn, options []chains.ChainCallOpt
 		return g, options
 	}
 	g.hold = t.mark.Corrected
-	if !g.hold {
+	if !g.hold && !a.plugin.planner.Config().NoGuard {
 		snap, err := a.plugin.planner.Get(ctx, t.mark.Session)
 		g.hold = err != nil || snap.Summary.Open() > 0
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tmc/langchaingo/agents"
 	"github.com/tmc/langchaingo/llms"
@@ -26,10 +27,23 @@ var (
 	_ llms.ReasoningModel = (*Model)(nil)
 )
 
-// heard is what only the model wrapper sees of a response.
+// heard is what only the model wrapper sees of the last response of a turn.
 type heard struct {
+	mu        sync.Mutex // an agent of another kind may ask its model several times at once
 	text      string
 	truncated bool
+}
+
+func (h *heard) set(text string, truncated bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text, h.truncated = text, truncated
+}
+
+func (h *heard) get() (text string, truncated bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text, h.truncated
 }
 
 type heardKey struct{}
@@ -66,7 +80,7 @@ func (m *Model) GenerateContent(ctx context.Context, msgs []llms.MessageContent,
 	resp, err = mend(resp, max(o.N, o.CandidateCount) <= 1)
 	if h, ok := ctx.Value(heardKey{}).(*heard); ok && resp != nil {
 		c := resp.Choices[0]
-		h.text, h.truncated = c.Content, cutOff(c.StopReason)
+		h.set(c.Content, cutOff(c.StopReason))
 	}
 	if err != nil {
 		return nil, err
@@ -117,25 +131,18 @@ func hasFunction(tools []llms.Tool, name string) bool {
 
 // callDelta reports whether a chunk is a piece of a tool call, which the openai client puts into the text stream as JSON.
 func callDelta(chunk []byte) bool {
-	if len(chunk) == 0 || chunk[0] != '[' {
-		return false
-	}
-	var calls []struct {
+	type delta struct {
 		Function *struct {
 			Name      *string `json:"name"`
 			Arguments *string `json:"arguments"`
 		} `json:"function"`
 	}
-	if json.Unmarshal(chunk, &calls) != nil || len(calls) == 0 {
+	var calls []delta
+	if len(chunk) == 0 || chunk[0] != '[' || json.Unmarshal(chunk, &calls) != nil || len(calls) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(calls, func(c struct {
-		Function *struct {
-			Name      *string `json:"name"`
-			Arguments *string `json:"arguments"`
-		} `json:"function"`
-	}) bool {
-		return c.Function == nil || c.Function.Name == nil && c.Function.Arguments == nil
+	return !slices.ContainsFunc(calls, func(d delta) bool {
+		return d.Function == nil || d.Function.Name == nil && d.Function.Arguments == nil
 	})
 }
 

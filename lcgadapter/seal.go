@@ -52,11 +52,11 @@ func (p *Plugin) unseal(s string) (mark, bool) {
 	if !ok {
 		return m, false
 	}
-	b, err := base64.RawURLEncoding.DecodeString(data)
+	b, err := base64.RawURLEncoding.Strict().DecodeString(data)
 	if err != nil {
 		return m, false
 	}
-	got, err := base64.RawURLEncoding.DecodeString(sum)
+	got, err := base64.RawURLEncoding.Strict().DecodeString(sum)
 	if err != nil || !hmac.Equal(got, p.mac(b)) {
 		return m, false
 	}

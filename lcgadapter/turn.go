@@ -25,13 +25,14 @@ func (t *turn) planFailed(ctx context.Context, g *gate, err error) (*schema.Agen
 		return nil, t.fail(ctx, err)
 	}
 	if t.mark.Corrected && g.broken == nil {
-		if finish, finishErr := t.deliverHeld(ctx, g); finish != nil || finishErr != nil {
+		if finish, finishErr := t.deliverHeld(ctx, g, err); finish != nil || finishErr != nil {
 			return finish, finishErr
 		}
 	}
 	unparsed := errors.Is(err, agents.ErrUnableToParseOutput)
 	if unparsed {
-		if _, modelErr := t.run.AfterModel(ctx, core.Response{Text: t.heard.text, Unparsed: true, Truncated: t.heard.truncated, LastTurn: t.last}); modelErr != nil {
+		text, cut := t.heard.get()
+		if _, modelErr := t.run.AfterModel(ctx, core.Response{Text: text, Unparsed: true, Truncated: cut, LastTurn: t.last}); modelErr != nil {
 			return nil, t.fail(ctx, modelErr)
 		}
 	}
@@ -41,9 +42,10 @@ func (t *turn) planFailed(ctx context.Context, g *gate, err error) (*schema.Agen
 	return nil, t.fail(ctx, err)
 }
 
-// deliverHeld ends the run with the held answer. nil, nil: there is none.
-func (t *turn) deliverHeld(ctx context.Context, g *gate) (*schema.AgentFinish, error) {
-	answer, err := t.run.Finish(ctx, core.Outcome{})
+// deliverHeld ends the run with the held answer; cause, if not nil, is why the correction came to nothing. nil, nil: there
+// is no held answer.
+func (t *turn) deliverHeld(ctx context.Context, g *gate, cause error) (*schema.AgentFinish, error) {
+	answer, err := t.run.Finish(ctx, core.Outcome{Reason: core.EndAnswered, Err: cause})
 	t.watch.done()
 	if err != nil {
 		return nil, err
@@ -76,10 +78,11 @@ func (t *turn) acted(ctx context.Context, g *gate, steps []schema.AgentStep, mad
 		}
 		calls = append(calls, core.Call{ID: a.ToolID, Name: a.Tool, Args: a.ToolInput})
 	}
-	resp := core.Response{Text: t.heard.text, Calls: append(calls[:len(calls):len(calls)], unmade...), Truncated: t.heard.truncated, LastTurn: t.last}
+	text, cut := t.heard.get()
 	if t.agent.kind.text() {
-		resp.Text = "" // the call is in it
+		text = "" // the call is in it
 	}
+	resp := core.Response{Text: text, Calls: append(calls[:len(calls):len(calls)], unmade...), Truncated: cut, LastTurn: t.last}
 	if _, err := t.run.AfterModel(ctx, resp); err != nil {
 		return nil, nil, t.fail(ctx, err)
 	}
@@ -91,7 +94,7 @@ func (t *turn) acted(ctx context.Context, g *gate, steps []schema.AgentStep, mad
 				}
 			}
 		}
-		if finish, err := t.deliverHeld(ctx, g); finish != nil || err != nil {
+		if finish, err := t.deliverHeld(ctx, g, nil); finish != nil || err != nil {
 			return nil, finish, err
 		}
 	}
@@ -118,7 +121,8 @@ func (t *turn) finished(ctx context.Context, g *gate, finish *schema.AgentFinish
 	if t.agent.kind.text() {
 		text = strings.TrimSpace(said)
 	}
-	v, err := t.run.AfterModel(ctx, core.Response{Text: text, Truncated: t.heard.truncated, LastTurn: t.last || g.sent})
+	_, cut := t.heard.get()
+	v, err := t.run.AfterModel(ctx, core.Response{Text: text, Truncated: cut, LastTurn: t.last || g.sent})
 	if err != nil {
 		return nil, nil, t.fail(ctx, err)
 	}
