@@ -92,5 +92,8 @@ func (g *gate) say(ctx context.Context, answer string) error {
 	if g.to == nil || answer == "" {
 		return nil
 	}
-	return g.pass(ctx, []byte(g.prefix+answer))
+	if g.prefix != "" {
+		answer = "\n" + g.prefix + answer // on a line of its own, behind what passed before
+	}
+	return g.pass(ctx, []byte(answer))
 }

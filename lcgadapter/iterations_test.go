@@ -163,3 +163,26 @@ func collect(to *[]core.Event, kinds ...core.EventKind) func(context.Context, co
 		}
 	}
 }
+
+// An answer that cannot be parsed costs a call of the model, too.
+func TestParserErrorsCountAsIterations(t *testing.T) {
+	unparsed := step{err: agents.ErrUnableToParseOutput}
+	for name, steps := range map[string][]step{
+		"first":   {unparsed, calls("c1", "write_todos", twoOpen), say("ANSWER")},
+		"between": {calls("c1", "write_todos", twoOpen), unparsed, say("ANSWER")},
+	} {
+		for _, plain := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/plain executor %v", name, plain), func(t *testing.T) {
+				agent := wrapped(t, script(steps...), lcgadapter.WithMaxIterations(3))
+				options := []agents.Option{agents.WithMaxIterations(3), agents.WithParserErrorHandler(agents.NewParserErrorHandler(nil))}
+				var executor chains.Chain = lcgadapter.NewExecutor(agent, options...)
+				if plain {
+					executor = agents.NewExecutor(agent, options...)
+				}
+				answer, err := chains.Run(session(t), executor, "go")
+				require.NoError(t, err)
+				require.Equal(t, "ANSWER", answer)
+			})
+		}
+	}
+}

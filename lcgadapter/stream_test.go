@@ -243,3 +243,23 @@ func TestTheStreamOfTheOpenAIClient(t *testing.T) {
 		}
 	})
 }
+
+// Without a guard nothing is held back, so nothing waits.
+func TestTheStreamIsLiveWithoutAGuard(t *testing.T) {
+	var stream strings.Builder
+	live := false
+	n := 0
+	model := quiet{&scripted{answer: func(ctx context.Context, _ int, r request) (*llms.ContentResponse, error) {
+		if n++; n == 1 {
+			return calls("c1", "write_todos", twoOpen).resp, nil
+		}
+		err := r.opts.StreamingFunc(ctx, []byte("ANSWER"))
+		live = stream.Len() > 0
+		return say("ANSWER").resp, err
+	}}}
+	answer, err := chains.Run(session(t), lcgadapter.NewExecutor(wrapped(t, model, lcgadapter.WithNoGuard())), "go", listen(&stream))
+	require.NoError(t, err)
+	require.Equal(t, "ANSWER", answer)
+	require.Equal(t, answer, stream.String())
+	require.True(t, live)
+}

@@ -138,3 +138,19 @@ func TestTextAgentsAreToldTheSchema(t *testing.T) {
 	require.Contains(t, model.requests[0].text(), `"todos":{"type":"array"`)
 	require.Contains(t, model.requests[0].text(), "plan with write_todos first")
 }
+
+// The task tools work one call a response.
+func TestTextAgentsWithTaskTools(t *testing.T) {
+	for kind, answer := range map[string]string{"mrkl": "Final Answer:", "conversational": "AI:"} {
+		t.Run(kind, func(t *testing.T) {
+			task := func(tool, input string) string { return "Thought: go on\nAction: " + tool + "\nAction Input: " + input }
+			got, model, snap := textRun(t, kind, []lcgadapter.Option{lcgadapter.WithTools(core.ToolsTasks)},
+				task("TaskCreate", `{"subject":"Read"}`), task("TaskUpdate", `{"taskId":"1","status":"in_progress"}`), task("search", "x"),
+				answer+" FULL", task("TaskUpdate", `{"taskId":"1","status":"completed"}`), answer+" updated")
+			require.Equal(t, "FULL", strings.TrimSpace(got))
+			require.Len(t, snap.Todos, 1)
+			require.Empty(t, snap.Open())
+			require.Contains(t, model.requests[4].text(), "TaskUpdate")
+		})
+	}
+}

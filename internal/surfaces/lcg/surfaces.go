@@ -120,17 +120,16 @@ func play(ctx context.Context, env storytest.Env, k kind, stream bool) (storytes
 }
 
 // sameAnswer holds that the stream's answer is the caller's. Where no text was made beside calls, a functions agent's
-// stream holds nothing else; a text agent's stream holds its thoughts too, and one answer.
+// stream holds nothing else; a text agent's stream holds its calls too, and one answer, behind its mark on a line of its own.
 func sameAnswer(k kind, stream, answer string, mixed bool) error {
-	mark := map[kind]string{mrkl: mrklFormat.answer, conversational: conversationalFormat.answer}[k]
-	got := stream
-	if mark != "" {
-		if n := strings.Count(stream, mark); n != 1 {
+	got, answer := strings.TrimSpace(stream), strings.TrimSpace(answer)
+	if mark := (map[kind]string{mrkl: mrklFormat.answer, conversational: conversationalFormat.answer})[k]; mark != "" {
+		if n := strings.Count("\n"+got, "\n"+mark); n != 1 {
 			return fmt.Errorf("the stream holds %d answers: %q", n, stream)
 		}
-		_, got, _ = strings.Cut(stream, mark)
+		got = strings.TrimSpace(got[strings.LastIndex("\n"+got, "\n"+mark)+len(mark):])
+		mixed = false
 	}
-	got, answer = strings.TrimSpace(got), strings.TrimSpace(answer)
 	if got != answer && !(mixed && strings.HasSuffix(got, answer)) {
 		return fmt.Errorf("the stream holds %q, the answer is %q", got, answer)
 	}
