@@ -2,6 +2,7 @@ package cost
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -130,4 +131,67 @@ func TestTokensPerUpdate(t *testing.T) {
 			require.LessOrEqual(t, out["merge"], out["default, ids left out"]/5)
 		}
 	}
+}
+
+// The README's table of tokens is what is measured here.
+func TestReadmeTable(t *testing.T) {
+	m, w := newMeter(t), sixSteps(t)
+	without := m.bill(play(t, w, core.Config{}, nil).requests)
+	var b strings.Builder
+	b.WriteString("| tokens | added to each request | an update: written + returned | the same, 40 items | whole run | whole run, cached |\n|---|---|---|---|---|---|\n")
+	row := func(name string, fixed int, six, forty string, whole bill) {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", name, thousands(float64(fixed)), six, forty, thousands(whole.full), thousands(whole.cached))
+	}
+	for _, way := range ways(t) {
+		if strings.Contains(way.name, "left out") {
+			continue
+		}
+		p := play(t, w, way.cfg, way.write)
+		pair := func(p played) string {
+			out, in := m.written(p)
+			return thousands(out) + " + " + thousands(in)
+		}
+		row(way.name, m.fixed(p.planner), pair(p), pair(play(t, fortySteps(t), way.cfg, way.write)), m.bill(p.requests).minus(without))
+	}
+	with, bare := deepRun(t, w, true), deepRun(t, w, false)
+	row("Eino's deep `write_todos`", len(m.prompt(with[0]))-len(m.prompt(bare[0])), m.writtenToEino(with), m.writtenToEino(deepRun(t, fortySteps(t), true)),
+		m.bill(with).minus(m.bill(bare)))
+
+	const file = "../../README.md"
+	raw, err := os.ReadFile(file)
+	require.NoError(t, err)
+	readme := string(raw)
+	from := strings.Index(readme, "| tokens | ")
+	require.Positive(t, from)
+	to := from + strings.Index(readme[from:], "\n\n") + 1
+	if os.Getenv("UPDATE_GOLDEN") == "1" {
+		require.NoError(t, os.WriteFile(file, []byte(readme[:from]+b.String()+readme[to:]), 0o644))
+		return
+	}
+	require.Equal(t, b.String(), readme[from:to], "UPDATE_GOLDEN=1 go test ./internal/cost rewrites it; mind the date above it")
+}
+
+// writtenToEino is what written says, of a run of the deep agent: its last request holds all updates and their results.
+func (m *meter) writtenToEino(requests []request) string {
+	var out, in, n float64
+	for _, msg := range requests[len(requests)-1].messages {
+		for _, c := range msg.calls {
+			if c.Name == "write_todos" && c.ID != "w0" {
+				out += float64(m.tokens(c.Name) + m.tokens(c.Args))
+				n++
+			}
+		}
+		if msg.role == "tool" && msg.name == "write_todos" && msg.callID != "w0" {
+			in += float64(m.tokens(msg.text))
+		}
+	}
+	return thousands(out/n) + " + " + thousands(in/n)
+}
+
+func thousands(x float64) string {
+	n := int(x + 0.5)
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }
