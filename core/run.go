@@ -171,6 +171,12 @@ func (r *Run) AfterModel(ctx context.Context, resp Response) (Verdict, error) {
 			if end, err = r.finalWait(ctx); err != nil {
 				return Verdict{}, r.trouble(ctx, err)
 			}
+			if err = r.known(ctx); err != nil {
+				if err = r.trouble(ctx, err); err != nil {
+					return Verdict{}, err
+				}
+				break
+			}
 		}
 		if end != nil && !r.st.Wait.bound(&r.rs, r.st.Revision) {
 			end = nil // another writer changed the list meanwhile

@@ -88,7 +88,10 @@ func (r *Run) commit(ctx context.Context, callID string, wait []string, step fun
 	var outcomes map[string]CheckReport
 	var binding *WaitBinding
 	for {
-		prev := r.st
+		if err := r.known(ctx); err != nil {
+			return committed{}, nil, err
+		}
+		prev := r.st // another seam may replace it while the host is asked: then judge anew, with the answers at hand
 		if prev.Revision != base || sum != 0 && prev.sum() != sum {
 			return committed{}, refuse(CodeStaleWrite, "", "The list was changed by somebody else since you last saw it; nothing was written. Below is the list as it is now: build on it and send it again."), nil
 		}
@@ -115,6 +118,9 @@ func (r *Run) commit(ctx context.Context, callID string, wait []string, step fun
 				if err := ctx.Err(); err != nil {
 					return committed{}, nil, fmt.Errorf("core: run checks: %w", err)
 				}
+				if r.st != prev {
+					continue
+				}
 			}
 			before := rep
 			next, checks = settle(r.p.rules(false), prev, next, outcomes)
@@ -123,6 +129,9 @@ func (r *Run) commit(ctx context.Context, callID string, wait []string, step fun
 			rep.unchanged = rep.unchanged && len(checks) == 0
 		}
 		done := committed{report: rep, checks: checks}
+		if binding != nil && r.rs.Boundary != binding.Boundary {
+			return committed{}, inputMeanwhile(), nil
+		}
 		if binding != nil && len(OpenItems(next.Todos)) == 0 {
 			return committed{}, refuse(CodeWaitInvalid, "", "Every item is closed, so there is nothing to wait for. Leave wait_for_tasks out."), nil
 		}
@@ -224,9 +233,13 @@ func (r *Run) declareWait(ctx context.Context, ids []string, next *state, rep re
 		}
 		return nil, refuse(CodeWaitInvalid, "", "The host did not confirm these tasks (%s). Leave wait_for_tasks out and go on with the open items.", why), nil
 	case r.rs.Boundary != boundary:
-		return nil, refuse(CodeWaitInvalid, "", "New input came while the tasks were checked. Look at it first, then send the list again."), nil
+		return nil, inputMeanwhile(), nil
 	}
 	return &WaitBinding{Tasks: ids, RunID: r.rs.ID, Boundary: boundary, Evidence: v.Evidence}, nil, nil
+}
+
+func inputMeanwhile() *RuleError {
+	return refuse(CodeWaitInvalid, "", "New input came while the tasks were checked. Look at it first, then send the list again.")
 }
 
 // refuse makes the result of a refusal. It carries the list, so the model has now seen it as it is.
