@@ -59,7 +59,7 @@ func argsOf(items []Item) string {
 
 // argsWait is args with a declared wait.
 func argsWait(tasks []string, ls ...string) string {
-	b, _ := json.Marshal(map[string]any{"todos": list(ls...), "wait_for_tasks": tasks})
+	b, _ := json.Marshal(map[string]any{"todos": append([]Item{}, list(ls...)...), "wait_for_tasks": tasks})
 	return string(b)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // WaitStatus is the host's word on background tasks (docs/design.md, section 7).
@@ -138,7 +139,7 @@ func (c *Config) validateWait(ctx context.Context, ids []string, info WaitInfo, 
 	if n := len(a.v.Evidence); n > c.WaitEvidence {
 		return WaitValidation{}, fmt.Errorf("core: ValidateWait: Evidence has %d bytes, want at most %d: %w", n, c.WaitEvidence, ErrConfig)
 	}
-	if a.v.Evidence != nil && !json.Valid(a.v.Evidence) {
+	if a.v.Evidence != nil && !(json.Valid(a.v.Evidence) && utf8.Valid(a.v.Evidence)) {
 		return WaitValidation{}, fmt.Errorf("core: ValidateWait: Evidence is %.40q, want JSON: %w", a.v.Evidence, ErrConfig)
 	}
 	if a.v.Status != WaitValid && a.v.Status != WaitCancelled {
