@@ -196,7 +196,7 @@ func (c *Config) runChecks(ctx context.Context, items []Item, ids []string) map[
 			case 2:
 				failed[id] = true
 			default:
-				if check := c.Checks(it); check != nil {
+				if check := c.pick(it); check != nil {
 					rep := c.runCheck(ctx, check, it)
 					out[id] = rep
 					failed[id] = rep.Status != CheckPassed
@@ -209,6 +209,18 @@ func (c *Config) runChecks(ctx context.Context, items []Item, ids []string) map[
 		todo = later
 	}
 	return out
+}
+
+// pick asks for the check of an item. A Checker that panics gives one that could not run.
+func (c *Config) pick(it Item) (check Check) {
+	defer func() {
+		if p := recover(); p != nil {
+			check = func(context.Context, Item) CheckResult {
+				return CheckResult{Status: CheckNotRun, Output: fmt.Sprintf("the choice of the check panicked: %v", p)}
+			}
+		}
+	}()
+	return c.Checks(it)
 }
 
 // runCheck runs one check, bounded in time and safe from its panics.

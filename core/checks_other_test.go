@@ -1,0 +1,7 @@
+//go:build !unix
+
+package core
+
+import "os"
+
+func killSelf() { os.Exit(2) }

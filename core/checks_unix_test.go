@@ -1,0 +1,13 @@
+//go:build unix
+
+package core
+
+import (
+	"os"
+	"syscall"
+)
+
+func killSelf() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
