@@ -218,6 +218,9 @@ func judge(r rules, prev, next *state) *RuleError {
 // judgeReplan: needs_replan is the harness's to set, and only a new approach leads out of it (section 5).
 func judgeReplan(r rules, prev *state, it *Item) *RuleError {
 	stuck := prev.stuck(r, it)
+	if i := find(prev.Todos, it.ID); stuck && i >= 0 && prev.Todos[i].Status == it.Status && prev.Todos[i].Content == it.Content {
+		return nil // as it was: done before another item of this content got stuck
+	}
 	switch {
 	case it.Status == StatusNeedsReplan && !stuck:
 		return refuse(CodeReservedStatus, it.ID, "Item %s has the status needs_replan, which only failed checks set. Send pending, in_progress, completed or cancelled.", it.ID)
