@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
@@ -247,4 +248,66 @@ func containsText(doc []byte, text string) bool {
 	var v any
 	_ = json.Unmarshal(doc, &v)
 	return find(v)
+}
+
+// Eino counts the steps of a resumed run from zero, and so does the loop: at no limit is the answer lost after a resume.
+func TestGraphStepsAfterAResume(t *testing.T) {
+	everyWay(t, func(t *testing.T, g agentGraph, w way) {
+		for steps := 4; steps < 14; steps++ {
+			store, checks := core.NewMemoryStore(), &checkpoints{}
+			build := func(m *lineModel) *process {
+				return &process{checks: checks, graph: g.build(t, rig{planner: newPlanner(t, core.Config{Store: store}), model: m, maxSteps: steps,
+					tools: tools(approval, work{name: "work"}), compile: []compose.GraphCompileOption{compose.WithCheckPointStore(checks)}})}
+			}
+			id := build(newLines(do(plan("c1", "in_progress")), do(call("a", "ask", `{}`)))).interrupted(t, w)
+			lines := []line{say("The answer.")}
+			for range 12 {
+				lines = append(lines, do(call("w", "work", `{}`)))
+			}
+			require.Equal(t, "The answer.", build(newLines(lines...)).resumed(t, w, id), "%d steps", steps)
+		}
+	})
+}
+
+// pausing is a model that interrupts at its first call.
+type pausing struct {
+	*lineModel
+	paused *bool
+}
+
+func (m pausing) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
+
+func (m pausing) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	if !*m.paused {
+		*m.paused = true
+		return nil, compose.Interrupt(ctx, "quota")
+	}
+	return m.lineModel.Generate(ctx, in, opts...)
+}
+
+func (m pausing) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	if !*m.paused {
+		*m.paused = true
+		return nil, compose.Interrupt(ctx, "quota")
+	}
+	return m.lineModel.Stream(ctx, in, opts...)
+}
+
+// A model node that runs again after an interrupt of its own asks with the same input, once.
+func TestGraphModelInterrupts(t *testing.T) {
+	everyWay(t, func(t *testing.T, g agentGraph, w way) {
+		checks, paused := &checkpoints{}, false
+		m := newLines(do(plan("c1", "completed")), say("Shipped."))
+		build := func() *process {
+			return &process{checks: checks, graph: g.build(t, rig{planner: newPlanner(t, core.Config{}), model: pausing{m, &paused},
+				compile: []compose.GraphCompileOption{compose.WithCheckPointStore(checks)}})}
+		}
+		id := build().interrupted(t, w)
+		p := build()
+		answer, err := w.run(core.WithSession(compose.Resume(context.Background(), id), "s"), p.graph, nil, compose.WithCheckPointID("cp"))
+		require.NoError(t, err)
+		require.Equal(t, "Shipped.", answer)
+		require.Equal(t, "system user", shape(m.requests()[0]))
+		require.Equal(t, "system user assistant:c1 tool:c1", shape(m.requests()[1]))
+	})
 }

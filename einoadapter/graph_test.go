@@ -232,3 +232,51 @@ func TestGraphStoreTrouble(t *testing.T) {
 		require.Contains(t, m.requests()[1][3].Content, "not_saved")
 	})
 }
+
+// A history with two neighbouring answers, as callers that keep what they were shown have it, is mended for strict providers.
+func TestGraphHistoryWithNeighbouringAnswers(t *testing.T) {
+	everyWay(t, func(t *testing.T, g agentGraph, w way) {
+		m := newLines(say("You are welcome."))
+		in := []*schema.Message{schema.UserMessage("Ship it."), schema.AssistantMessage("Shipped.", nil), schema.AssistantMessage("List updated.", nil), schema.UserMessage("Thanks.")}
+		_, err := w.run(inSession("s"), g.build(t, rig{planner: newPlanner(t, core.Config{}), model: m}), in)
+		require.NoError(t, err)
+		require.Equal(t, "system user assistant user assistant user", shape(m.requests()[0]))
+	})
+}
+
+// A graph that goes from the answer back to the model has a run for each answer, and one history.
+func TestGraphSeveralRunsInOneInvocation(t *testing.T) {
+	for _, w := range ways() {
+		t.Run(w.name, func(t *testing.T) {
+			ctx, log := t.Context(), &eventLog{}
+			m := newLines(do(plan("c1", "in_progress")), say("One."), do(plan("c2", "completed")), say("Closed."), do(plan("c3", "in_progress")), say("Two."), do(plan("c4", "completed")), say("Closed."))
+			g := compose.NewGraph[[]*schema.Message, *schema.Message](compose.WithGenLocalState(einoadapter.NewGraphState))
+			asked := false
+			require.NoError(t, g.AddLambdaNode("answer", compose.InvokableLambda(func(_ context.Context, m *schema.Message) (*schema.Message, error) { return m, nil })))
+			require.NoError(t, g.AddLambdaNode("user", compose.InvokableLambda(func(context.Context, *schema.Message) ([]*schema.Message, error) {
+				return user("And again."), nil
+			})))
+			loop, err := einoadapter.AddLoop(ctx, g, &einoadapter.GraphConfig{Planner: newPlanner(t, core.Config{OnEvent: log.add}), Model: m, Next: "answer"})
+			require.NoError(t, err)
+			require.NoError(t, errors.Join(
+				g.AddEdge(compose.START, "model"), g.AddEdge("user", "model"),
+				g.AddBranch("answer", compose.NewGraphBranch(func(context.Context, *schema.Message) (string, error) {
+					if asked {
+						return compose.END, nil
+					}
+					asked = true
+					return "user", nil
+				}, map[string]bool{"user": true, compose.END: true}))))
+			r, err := g.Compile(ctx, loop.CompileOptions()...)
+			require.NoError(t, err)
+			answer, err := w.run(inSession("s"), r, user("Once."))
+			require.NoError(t, err)
+			require.Equal(t, "Two.", answer)
+			ends := log.of(core.EventRunEnded)
+			require.Len(t, ends, 2)
+			require.NotEqual(t, ends[0].RunID, ends[1].RunID)
+			require.Len(t, log.of(core.EventCorrected), 2, "each run has its correction")
+			require.Contains(t, shape(m.requests()[4]), "tool:c2 assistant user")
+		})
+	}
+}

@@ -73,3 +73,18 @@ func (e echo) Generate(ctx context.Context, in []*schema.Message, _ ...model.Opt
 func (e echo) Stream(context.Context, []*schema.Message, ...model.Option) (*schema.StreamReader[*schema.Message], error) {
 	return nil, errors.ErrUnsupported
 }
+
+// A note of another invocation is history: what follows is a run of its own.
+func TestReactNoteOfAnotherInvocation(t *testing.T) {
+	p, err := core.New(core.Config{})
+	require.NoError(t, err)
+	box := &runBox{owner: "the state of another invocation"}
+	_, _, err = box.handle(core.WithSession(t.Context(), "s"), p)
+	require.NoError(t, err)
+	in := []*schema.Message{schema.UserMessage("Ship it."), withExtra(schema.AssistantMessage("", nil), reactKey, &reactNote{Run: box}), schema.ToolMessage("done", "w")}
+	require.NotSame(t, box, boxOf(t.Context(), in))
+	box.owner = nil // ctx is in no agent
+	require.Same(t, box, boxOf(t.Context(), in))
+	require.NotSame(t, box, boxOf(t.Context(), append(in, schema.UserMessage("Thanks."))))
+	require.Same(t, box, boxOf(t.Context(), append(in, correctionMessage("Once more."))))
+}
