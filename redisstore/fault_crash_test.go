@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/todoguard/todoguard/core"
@@ -203,7 +204,9 @@ func TestStoppedServer(t *testing.T) {
 	for _, respects := range []bool{true, false} {
 		t.Run(fmt.Sprintf("client respects deadlines %v", respects), func(t *testing.T) {
 			server := redistest.New(t)
-			c := client(t, server.Addr(), timeouts(respects))
+			c := client(t, server.Addr(), func(o *redis.Options) { // a read of the client alone lasts longer than the test allows
+				o.ContextTimeoutEnabled, o.ReadTimeout = respects, 3*time.Second
+			})
 			s := newStore(t, c, redisstore.Options{Feed: true})
 			v := save(t, s, "a", "one", "")
 			acked, lost, falseConflicts := 1, 0, 0

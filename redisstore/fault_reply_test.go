@@ -134,3 +134,27 @@ func TestLostReplyThenOthersWrite(t *testing.T) {
 		})
 	}
 }
+
+// The reply is lost, and when the store asks again the server has no room left for a second upload. The write is stored
+// all the same, and the writer is told so.
+func TestLostReplyThenFull(t *testing.T) {
+	bothWays(t, func(t *testing.T, o redisstore.Options) {
+		addr := redistest.New(t).Addr()
+		proxy := redistest.NewProxy(t, addr)
+		admin := client(t, addr)
+		s := newStore(t, client(t, proxy.Addr(), timeouts(true), retries(-1)), o)
+		v := save(t, s, "a", "one", "")
+		lose := "evalsha"
+		if o.NoScripts {
+			lose = "exec"
+		}
+		proxy.Lose(lose, 1, false)
+		proxy.OnLost(func() { admin.ConfigSet(bg, "maxmemory", "1") })
+		v2, err := s.Save(bg, "a", []byte("two"), v)
+		require.NoError(t, err)
+		require.Equal(t, "1", admin.ConfigGet(bg, "maxmemory").Val()["maxmemory"])
+		doc, got := load(t, s, "a")
+		require.Equal(t, "two", doc)
+		require.Equal(t, v2, got)
+	})
+}

@@ -54,12 +54,19 @@ func TestFullServer(t *testing.T) {
 // What forbids scripts is found out by the first save, which goes on without them.
 func TestNoEval(t *testing.T) {
 	check := func(t *testing.T, c, admin *redis.Client) {
+		var count trips
+		c.AddHook(&count)
 		s := newStore(t, c, redisstore.Options{TTL: time.Hour, Feed: true})
 		v, saves := core.Version(""), 0
 		for range 5 {
 			v = save(t, s, "a", strconv.Itoa(saves), v)
 			saves++
 		}
+		asked := 0
+		for _, trip := range count.take() {
+			asked += strings.Count(trip, "eval")
+		}
+		require.Equal(t, 1, asked, "the server is asked once for a script")
 		_, err := s.Save(bg, "a", []byte("x"), "")
 		require.Equal(t, "4", string(conflict(t, err).Doc))
 		require.EqualValues(t, saves, admin.XLen(bg, "todo:{:a}:f").Val(), "feed entries")

@@ -43,6 +43,22 @@ func TestKeysOfAnyNames(t *testing.T) {
 	})
 }
 
+// One text, cut into tenant and session at each of its colons, is a different session each time.
+func TestKeysOfOneTextCutDifferently(t *testing.T) {
+	for _, text := range []string{"a:b:c", "::", ":a:", "a%3Ab:c:d", "{:}:"} {
+		seen := map[keys]string{}
+		for i := range len(text) {
+			if text[i] != ':' {
+				continue
+			}
+			k := keysOf("", text[:i], text[i+1:])
+			require.Empty(t, seen[k], "%q and %q share the key %q", text[:i], seen[k], k.state)
+			seen[k] = text[:i] + " and " + text[i+1:]
+		}
+		require.Greater(t, len(seen), 1)
+	}
+}
+
 // tagOf is the rule of Redis: what stands between the first { and the first } after it.
 func tagOf(key string) string {
 	_, rest, _ := strings.Cut(key, "{")
