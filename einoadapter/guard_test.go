@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/todoguard/todoguard/core"
+	"github.com/todoguard/todoguard/einoadapter"
 )
 
 var errModel = errors.New("the model is down")
@@ -255,4 +256,62 @@ func TestEmptyAnswerIsNotCorrected(t *testing.T) {
 
 func isTakenBack(line string) bool {
 	return len(line) > 12 && line[len(line)-12:] == "<taken back>"
+}
+
+// Where eino tells how many iterations are left, it need not be said again: New knows nothing of the agent's config.
+func TestMaxIterationsWithoutAttach(t *testing.T) {
+	m := acts[*adkMessage](t, corrected()[:2]...)
+	c := newCast(false, m)
+	mw, err := einoadapter.New(t.Context(), &c.todo)
+	require.NoError(t, err)
+	c.cfg.MaxIterations, c.cfg.Handlers = 2, einoadapter.Insert(nil, mw)
+	c.agent, err = adk.NewChatModelAgent(t.Context(), &c.cfg)
+	require.NoError(t, err)
+	assert.Equal(t, both[:3], c.run(t))
+}
+
+// Several answers were held back when the model fails: all of them are delivered, each once.
+func TestModelErrorWhenAskedToExplain(t *testing.T) {
+	m := acts[*adkMessage](t, calls(write("c1", "in_progress")), says(answer), says("Nothing to add."), turn{err: errModel})
+	c := newCast(false, m)
+	c.todo.OnExhausted = core.Explain
+	assert.Equal(t, append(both[:3:3], "assistant: Nothing to add."), c.run(t))
+	assert.Equal(t, answer+"\n\nNothing to add.", c.end(t).Answer)
+}
+
+// A retry sends the same request: a reminder that went with the first attempt goes with the second, and is told once.
+func TestRetrySendsTheSameRequest(t *testing.T) {
+	everyADK(t, retrySame[*adkMessage], retrySame[*adkAgentic])
+}
+
+func retrySame[M adk.MessageType](t *testing.T, stream bool) {
+	m := acts[M](t, calls(write("c1", "in_progress")), calls(use("c2", "search")), turn{err: errModel}, calls(write("c3", "completed")), says(answer))
+	c := newCast(stream, m, work{name: "search"})
+	c.todo.Reminder = &core.Reminder{After: 1}
+	c.cfg.ModelRetryConfig = &adk.TypedModelRetryConfig[M]{MaxRetries: 1, BackoffFunc: soon}
+	c.run(t)
+	reqs := m.requests()
+	require.Len(t, reqs, 5)
+	assert.Contains(t, told(reqs[2]), "Reminder")
+	assert.Equal(t, told(reqs[2]), told(reqs[3]))
+	assert.Len(t, c.events.of(core.EventReminded), 1)
+}
+
+// What ShouldRetry changes for the next attempt holds for the correction too.
+func TestRetryOfTheCorrectionTakesTheHostsInput(t *testing.T) {
+	turns := corrected()
+	m := acts[*adkMessage](t, turns[0], turns[1], turn{err: errModel}, turns[2], turns[3])
+	c := newCast(false, m)
+	c.cfg.ModelRetryConfig = &adk.ModelRetryConfig{MaxRetries: 1, ShouldRetry: func(_ context.Context, rc *adk.RetryContext) *adk.RetryDecision {
+		if rc.Err == nil {
+			return nil
+		}
+		in := rc.InputMessages
+		return &adk.RetryDecision{Retry: true, Backoff: time.Millisecond, AdditionalOptions: []model.Option{model.WithTools(nil)},
+			ModifiedInputMessages: append(in[:2:2], in[len(in)-1])}
+	}}
+	assert.Equal(t, both, c.run(t))
+	assert.Equal(t, "system user user", roles(m.requests()[3]))
+	assert.Empty(t, m.toolsOf(3))
+	assert.NotEmpty(t, m.toolsOf(4), "for that call only")
 }

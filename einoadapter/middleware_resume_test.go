@@ -171,6 +171,53 @@ func TestUserMessageWithinARunEndsAWait(t *testing.T) {
 	}
 }
 
+// A correction is no new input: the host is asked about the same wait after it.
+func TestCorrectionLeavesAWait(t *testing.T) {
+	everyADK(t, correctionLeaves[*adkMessage], correctionLeaves[*adkAgentic])
+}
+
+func correctionLeaves[M adk.MessageType](t *testing.T, stream bool) {
+	asked := 0
+	m := acts[M](t, calls(waiting("c1")), says("The build runs."), calls(use("c2", "search")), says("It still does."))
+	c := newCast(stream, m, work{name: "search"})
+	c.todo.ValidateWait = func(context.Context, []string, core.WaitInfo, *core.WaitBinding) (core.WaitValidation, error) {
+		if asked++; asked == 2 {
+			return core.WaitValidation{Status: core.WaitInvalid}, nil
+		}
+		return core.WaitValidation{Status: core.WaitValid}, nil
+	}
+	c.run(t)
+	assert.Equal(t, 3, asked)
+	assert.Len(t, m.requests(), 4)
+	assert.Equal(t, core.EndWaiting, c.end(t).Reason)
+}
+
+// A user message that comes between two turns counts, also if a summary swallows it before the next request.
+func TestUserMessageThatASummarySwallowsEndsAWait(t *testing.T) {
+	var asked []string
+	m := acts[*adkMessage](t, calls(waiting("c1")), calls(use("c2", "search")), says("The build runs."), says("It still does."))
+	c := newCast(false, m, work{name: "search"})
+	c.todo.ValidateWait = waits(&asked)
+	n := 0
+	c.cfg.Handlers = append(c.cfg.Handlers, &hooks[*adkMessage]{
+		// behind ours in the turn before, so that our next look finds it in the history
+		after: func(st *adk.ChatModelAgentState) {
+			if n++; n == 2 {
+				last := st.Messages[len(st.Messages)-1]
+				st.Messages = append(st.Messages[:len(st.Messages)-1:len(st.Messages)-1], schemaUser("Stop."), last)
+			}
+		},
+		before: func(st *adk.ChatModelAgentState) {
+			if n == 2 {
+				st.Messages = []*adkMessage{st.Messages[0], schemaSummary("So far: a build was started, then the user said stop.")}
+			}
+		},
+	})
+	c.run(t)
+	assert.Equal(t, "system user", roles(m.requests()[2]))
+	assert.Equal(t, core.EndAnswered, c.end(t).Reason)
+}
+
 // A run that is cancelled while the model is asked once more, and resumed, asks the correction and not the question.
 func TestCancelDuringTheCorrectionThenResume(t *testing.T) {
 	everyADK(t, cancelAndResume[*adkMessage], cancelAndResume[*adkAgentic])
