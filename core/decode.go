@@ -32,6 +32,7 @@ type writeItem struct {
 	has    field
 	item   Item
 	status string // as it was sent, for messages
+	fresh  bool   // a new item, whatever content others have
 }
 
 // The most notes that one result lists; the rest is counted.

@@ -43,7 +43,7 @@ func mergeByID(r rules, prev *state, w write) ([]Item, *RuleError) {
 		touched[items[at].ID] = true
 		items[at].DependsOn = distinct(items[at].DependsOn)
 	}
-	items = makeRoom(items, r.limits.Items)
+	items = makeRoom(items, r.limits.Items, touched)
 	return items, tooMany(r, len(items))
 }
 
@@ -64,6 +64,9 @@ func newID(items []Item, writes []writeItem) string {
 func target(items []Item, in *writeItem, touched map[string]bool) int {
 	if in.has&hasID != 0 {
 		return find(items, in.item.ID)
+	}
+	if in.fresh {
+		return -1
 	}
 	return slices.IndexFunc(items, func(it Item) bool { return it.Content == in.item.Content && !touched[it.ID] })
 }
@@ -87,10 +90,11 @@ func update(r rules, it *Item, in *writeItem) {
 	}
 }
 
-// makeRoom lets the oldest closed items go while the list is too long.
-func makeRoom(items []Item, most int) []Item {
+// makeRoom lets the oldest closed items go while the list is too long, but none that this write touched: an item that it
+// closes would be gone unseen, and without its done-check.
+func makeRoom(items []Item, most int, touched map[string]bool) []Item {
 	for i := 0; len(items) > most && i < len(items); {
-		if items[i].Open() || slices.ContainsFunc(items, func(it Item) bool { return slices.Contains(it.DependsOn, items[i].ID) }) {
+		if items[i].Open() || touched[items[i].ID] || slices.ContainsFunc(items, func(it Item) bool { return slices.Contains(it.DependsOn, items[i].ID) }) {
 			i++
 			continue
 		}

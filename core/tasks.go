@@ -265,7 +265,7 @@ func (t *task) field(d *decoder, key, v string) (bad *RuleError) {
 func (t *task) write(r rules, prev *state) (write, *RuleError) {
 	in := writeItem{has: hasExtras}
 	if t.tool == TaskCreate {
-		in.item.Status = StatusPending
+		in.fresh, in.item.Status = true, StatusPending
 		in.has |= hasStatus | hasContent
 	} else {
 		i := find(prev.Todos, t.id)
