@@ -16,6 +16,11 @@
 // hold an answer back, Plan returns a call of the todo tool that the model never sees: the correction stands at the tail
 // of the next request.
 //
+// # Which agent for which model
+//
+// Tools reach the model through the clients openai (also Azure and compatible ones), anthropic, googleai, vertex and mistral.
+// Clients that ignore tools (ollama, cohere, cloudflare, huggingface, local and others) need a text agent.
+//
 // # What text agents cannot do
 //
 // They make one call a response. A second todo call in the same text is seen and refused like any parallel write; a second

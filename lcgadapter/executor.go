@@ -41,7 +41,7 @@ func (e *Executor) Call(ctx context.Context, inputs map[string]any, options ...c
 	if h := inner.CallbacksHandler; h != nil {
 		inner.CallbacksHandler = cleanHandler{Handler: h, plugin: p}
 	}
-	w := &watch{limit: e.MaxIterations, parses: e.ErrorHandler != nil, handler: e.CallbacksHandler}
+	w := &watch{limit: e.MaxIterations, handler: e.CallbacksHandler}
 	ctx = context.WithValue(ctx, watchKey{}, w)
 	out, err := inner.Call(ctx, inputs, options...)
 	if err != nil {
@@ -76,7 +76,6 @@ type watchKey struct{}
 // watch is what one Call of an [Executor] and the hook inside it know of each other. A nil watch is none.
 type watch struct {
 	limit   int
-	parses  bool // the executor goes on after an answer that cannot be parsed
 	handler callbacks.Handler
 
 	mu    sync.Mutex

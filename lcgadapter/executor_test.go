@@ -232,3 +232,31 @@ func TestACutOffTurnLeavesNothingBehind(t *testing.T) {
 	cancel()
 	require.Eventually(t, func() bool { return a.SharedRuns() == 0 }, time.Second, time.Millisecond)
 }
+
+// An executor inside a tool has nothing to do with the one outside: not its handler, nor its limit.
+func TestNestedExecutorsDoNotMix(t *testing.T) {
+	inner := wrapped(t, script(calls("n1", "write_todos", twoDone), say("INNER")))
+	expert := tool{"expert", func(ctx context.Context, in string) (string, error) {
+		return chains.Run(core.WithSession(ctx, "inner"), agents.NewExecutor(inner), in)
+	}}
+	outer, err := lcgadapter.Wrap(agents.NewOpenAIFunctionsAgent(script(calls("c1", "expert", searchX), say("OUTER")), []tools.Tool{expert}))
+	require.NoError(t, err)
+	var sessions []string
+	handler := lcgadapter.Handler(nil, func(_ context.Context, e core.Event) { sessions = append(sessions, e.Session) })
+	answer, err := chains.Run(session(t), lcgadapter.NewExecutor(outer, agents.WithCallbacksHandler(handler)), "go")
+	require.NoError(t, err)
+	require.Equal(t, "OUTER", answer)
+	require.NotEmpty(t, sessions)
+	require.NotContains(t, sessions, "inner")
+}
+
+// An answer that cannot be parsed is not the end of a run whose executor goes on.
+func TestAParserErrorThatIsHandledIsNoEnd(t *testing.T) {
+	var ends []core.Event
+	agent := wrapped(t, script(step{err: agents.ErrUnableToParseOutput}, calls("c1", "write_todos", twoDone), step{err: agents.ErrUnableToParseOutput}, say("ANSWER")),
+		lcgadapter.WithOnEvent(collect(&ends, core.EventRunEnded)))
+	_, err := chains.Run(session(t), lcgadapter.NewExecutor(agent, agents.WithParserErrorHandler(agents.NewParserErrorHandler(nil))), "go")
+	require.NoError(t, err)
+	require.Len(t, ends, 1)
+	require.Equal(t, core.EndAnswered, ends[0].Reason)
+}

@@ -90,8 +90,12 @@ func (q quiet) GenerateContent(ctx context.Context, msgs []llms.MessageContent, 
 	return q.m.answer(ctx, 0, r)
 }
 
-// An answer that has passed live is not held back when another process adds an open item meanwhile.
+// An answer that has passed live is not held back when another process adds an open item meanwhile. The run saves at its
+// end (a count that an earlier run left is reset), so it meets the other's item.
 func TestWhatHasPassedLiveIsNotCorrected(t *testing.T) {
+	store := core.NewMemoryStore()
+	_, err := store.Save(t.Context(), "s", []byte(`{"todos":[],"todo_stale_iterations":3}`), "")
+	require.NoError(t, err)
 	var p *core.Planner
 	model := quiet{&scripted{answer: func(ctx context.Context, _ int, r request) (*llms.ContentResponse, error) {
 		if err := r.opts.StreamingFunc(ctx, []byte("ANSWER")); err != nil {
@@ -100,7 +104,7 @@ func TestWhatHasPassedLiveIsNotCorrected(t *testing.T) {
 		_, err := p.Update(ctx, "s", func([]core.Item) ([]core.Item, error) { return []core.Item{{Content: "New"}}, nil })
 		return say("ANSWER").resp, err
 	}}}
-	agent := wrapped(t, model)
+	agent := wrapped(t, model, lcgadapter.WithStore(store))
 	p = agent.Plugin().Planner()
 	var stream strings.Builder
 	answer, err := chains.Run(session(t), lcgadapter.NewExecutor(agent), "go", listen(&stream))

@@ -29,17 +29,14 @@ func (t *turn) planFailed(ctx context.Context, g *gate, err error) (*schema.Agen
 			return finish, finishErr
 		}
 	}
-	unparsed := errors.Is(err, agents.ErrUnableToParseOutput)
-	if unparsed {
-		text, cut := t.heard.get()
-		if _, modelErr := t.run.AfterModel(ctx, core.Response{Text: text, Unparsed: true, Truncated: cut, LastTurn: t.last}); modelErr != nil {
-			return nil, t.fail(ctx, modelErr)
-		}
+	if !errors.Is(err, agents.ErrUnableToParseOutput) {
+		return nil, t.fail(ctx, err)
 	}
-	if unparsed && (t.watch == nil || t.watch.parses) { // the executor may go on
-		return nil, err
+	text, cut := t.heard.get()
+	if _, modelErr := t.run.AfterModel(ctx, core.Response{Text: text, Unparsed: true, Truncated: cut, LastTurn: t.last}); modelErr != nil {
+		return nil, t.fail(ctx, modelErr)
 	}
-	return nil, t.fail(ctx, err)
+	return nil, err // with a ParserErrorHandler the executor goes on; without one it ends the run
 }
 
 // deliverHeld ends the run with the held answer; cause, if not nil, is why the correction came to nothing. nil, nil: there
