@@ -119,6 +119,8 @@ func (c Config) withDefaults() Config {
 	if c.Reminder == nil {
 		c.Reminder = &Reminder{After: 5, Every: 5}
 	}
+	reminder := *c.Reminder // the caller's may change
+	c.Reminder = &reminder
 	def(&c.Arm, ArmAlways)
 	def(&c.OnExhausted, Proceed)
 	def(&c.MaxFailures, 2)

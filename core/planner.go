@@ -93,12 +93,7 @@ func (p *Planner) save(ctx context.Context, session string, next *state, base Ve
 	if err != nil {
 		return saved{}, fmt.Errorf("core: encode %q: %w", session, err)
 	}
-	unlock := p.locks.lock(session)
-	v, err := p.store.Save(ctx, session, doc, base)
-	if err == nil && e != nil {
-		p.emit(ctx, *e)
-	}
-	unlock()
+	v, err := p.saveAndTell(ctx, session, doc, base, e)
 	if err == nil {
 		return saved{st: next, v: v}, nil
 	}
@@ -115,6 +110,15 @@ func (p *Planner) save(ctx context.Context, session string, next *state, base Ve
 		return saved{}, fmt.Errorf("core: save %q: %w", session, err)
 	}
 	return saved{st: st, v: c.Version, conflict: true}, nil
+}
+
+func (p *Planner) saveAndTell(ctx context.Context, session string, doc []byte, base Version, e *Event) (Version, error) {
+	defer p.locks.lock(session)() // also where the store panics
+	v, err := p.store.Save(ctx, session, doc, base)
+	if err == nil && e != nil {
+		p.emit(ctx, *e)
+	}
+	return v, err
 }
 
 // sessionLocks is one mutex a session, kept only while somebody holds or wants it.

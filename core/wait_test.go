@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ func validWait(context.Context, []string, WaitInfo, *WaitBinding) (WaitValidatio
 // waits answers declarations and finalizations one after another, and keeps what it was asked.
 type waits struct {
 	t       testing.TB
+	mu      sync.Mutex
 	answers []func(context.Context) (WaitValidation, error)
 	asked   []WaitInfo
 	tasks   [][]string
@@ -26,12 +28,15 @@ type waits struct {
 }
 
 func (w *waits) validate(ctx context.Context, tasks []string, info WaitInfo, prior *WaitBinding) (WaitValidation, error) {
+	w.mu.Lock()
 	w.tasks, w.asked, w.priors = append(w.tasks, tasks), append(w.asked, info), append(w.priors, prior)
-	if len(w.answers) < len(w.asked) {
-		w.t.Errorf("asked %d times", len(w.asked))
+	n := len(w.asked)
+	w.mu.Unlock()
+	if n > len(w.answers) {
+		w.t.Errorf("asked %d times", n)
 		return WaitValidation{}, nil
 	}
-	return w.answers[len(w.asked)-1](ctx)
+	return w.answers[n-1](ctx)
 }
 
 func say1(status WaitStatus, reason string) func(context.Context) (WaitValidation, error) {
