@@ -106,14 +106,18 @@ func (p *Planner) change(ctx context.Context, session string, step func(prev *st
 		if err != nil {
 			return snapshot(prev, v), err
 		}
-		if equalLists(prev.Todos, next.Todos) && len(prev.Checks) == len(next.Checks) && len(checks) == 0 {
+		listed := !equalLists(prev.Todos, next.Todos)
+		if !listed && len(prev.Checks) == len(next.Checks) && len(checks) == 0 {
 			return snapshot(prev, v), nil
 		}
-		next.Revision = prev.Revision + 1
-		rep := compare(prev, next)
-		e := Event{Kind: EventListChanged, Session: session, Revision: next.Revision, Todos: next.items(),
-			Dropped: rep.dropped, Reopened: rep.reopened, Checks: checks}
-		got, err := p.save(ctx, session, next, v, &e)
+		var e *Event
+		if listed { // else only the ledger of checks is another one
+			next.Revision = prev.Revision + 1
+			rep := compare(prev, next)
+			e = &Event{Kind: EventListChanged, Session: session, Revision: next.Revision, Todos: next.items(),
+				Dropped: rep.dropped, Reopened: rep.reopened, Checks: checks}
+		}
+		got, err := p.save(ctx, session, next, v, e)
 		if err != nil {
 			return Snapshot{}, err
 		}
@@ -278,13 +282,16 @@ func (p *Planner) Watch(ctx context.Context, session, token string) (<-chan List
 	if !ok {
 		return nil, fmt.Errorf("core: watch %q: %T is no Watcher: %w", session, p.store, errors.ErrUnsupported)
 	}
+	ctx, cancel := context.WithCancel(ctx) // the store's watch ends with this one, also where that ends by an error
 	changes, err := w.Watch(ctx, session, token)
 	if err != nil {
+		cancel()
 		return nil, fmt.Errorf("core: watch %q: %w", session, err)
 	}
 	out := make(chan ListUpdate)
 	go func() {
 		defer close(out)
+		defer cancel()
 		last, first := int64(-1), token == ""
 		for c := range changes {
 			u, err := p.listUpdate(ctx, session, c)
