@@ -13,3 +13,19 @@ func (r *Run) Held() (answer string, ok bool) {
 	}
 	return rs.Held, true
 }
+
+// MayHold reports whether an answer that came now could be held back or give way to a held one: items are open, or an answer is
+// held already. An adapter that passes streams on live holds this turn's text back while it is true. It does no I/O and speaks
+// of the list that the last seam saw: after a [Planner.Resume], and before the first BeforeModel, it says yes, since it cannot
+// know.
+func (r *Run) MayHold() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.rs.Holding:
+		return true
+	case r.p.cfg.NoGuard || r.rs.Detached:
+		return false
+	}
+	return r.st == nil || len(OpenItems(r.st.Todos)) > 0
+}

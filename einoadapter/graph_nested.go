@@ -12,6 +12,7 @@ type seams interface {
 	AfterModel(ctx context.Context, r core.Response) (core.Verdict, error)
 	CallTool(ctx context.Context, c core.Call) (string, error)
 	Finish(ctx context.Context, o core.Outcome) (string, error)
+	MayHold() bool
 }
 
 // noList are the seams of an agent that runs inside another under the same session: the list is the outer agent's (section 2).
@@ -26,6 +27,8 @@ func (noList) AfterModel(context.Context, core.Response) (core.Verdict, error) {
 func (noList) CallTool(context.Context, core.Call) (string, error) {
 	return "The list belongs to the agent that called you; you have none. Do your task without it.", nil
 }
+
+func (noList) MayHold() bool { return false }
 
 func (noList) Finish(_ context.Context, o core.Outcome) (string, error) { return o.Answer, nil }
 

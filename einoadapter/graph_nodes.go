@@ -36,7 +36,7 @@ func (l *Loop) decide(ctx context.Context, in *schema.StreamReader[*schema.Messa
 	if box.data().Deliver { // the model call failed after an answer
 		return FinishKey, nil
 	}
-	live := l.cfg.Live && l.left(box) >= stepsFinish && settled(ctx, l.planner, box)
+	live := l.cfg.Live && l.left(box) >= stepsFinish && settled(run, box)
 	var chunks []*schema.Message
 	for {
 		chunk, err := in.Recv()
@@ -207,14 +207,7 @@ func keep(ctx context.Context, msg *schema.Message) error {
 }
 
 // settled reports whether an answer would be delivered as it is: nothing is open and none is held.
-func settled(ctx context.Context, p *core.Planner, box *runBox) bool {
-	session, given := box.session(), box.data().Given
-	if given || session == "" {
-		return !given
-	}
-	s, err := p.Get(ctx, session)
-	return err == nil && s.Summary.Open() == 0
-}
+func settled(run seams, box *runBox) bool { return !box.data().Given && !run.MayHold() }
 
 func onlyOurs(p *core.Planner, calls []core.Call) bool {
 	return !slices.ContainsFunc(calls, func(c core.Call) bool { return !p.IsTool(c.Name) })

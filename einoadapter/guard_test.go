@@ -268,6 +268,7 @@ func TestMaxIterationsWithoutAttach(t *testing.T) {
 	c.agent, err = adk.NewChatModelAgent(t.Context(), &c.cfg)
 	require.NoError(t, err)
 	assert.Equal(t, both[:3], c.run(t))
+	assert.Len(t, m.requests(), 2)
 }
 
 // Several answers were held back when the model fails: all of them are delivered, each once.

@@ -351,6 +351,9 @@ func tell[M adk.MessageType](ev *adk.TypedAgentEvent[M]) (lines []string) {
 	for _, c := range m.Calls {
 		line += " " + c.Name + "#" + c.ID
 	}
+	if adk.GetMessageID(msg) == "" && tail == "" {
+		tail = " <without an id>"
+	}
 	return append(lines, line+tail)
 }
 

@@ -42,7 +42,11 @@ func (m *reactModel) Generate(ctx context.Context, in []*schema.Message, opts ..
 	generate := func(ctx context.Context, req []*schema.Message) (*schema.Message, error) {
 		return m.generate(ctx, req, opts...)
 	}
-	return t.play(ctx, generate)
+	req, err := t.request(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t.play(ctx, req, generate)
 }
 
 // Stream implements model.BaseChatModel.
@@ -59,12 +63,16 @@ func (m *reactModel) Stream(ctx context.Context, in []*schema.Message, opts ...m
 		_, msg, err := readAll(out)
 		return msg, err
 	}
-	if settled(ctx, m.planner, t.box) {
-		return t.pass(ctx, func(ctx context.Context, req []*schema.Message) (*schema.StreamReader[*schema.Message], error) {
+	req, err := t.request(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if settled(t.run, t.box) {
+		return t.pass(ctx, req, func(ctx context.Context, req []*schema.Message) (*schema.StreamReader[*schema.Message], error) {
 			return m.stream(ctx, req, opts...)
 		})
 	}
-	msg, err := t.play(ctx, read)
+	msg, err := t.play(ctx, req, read)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +109,8 @@ func (t *reactTurn) request(ctx context.Context) ([]*schema.Message, error) {
 }
 
 // play asks, and asks again as long as core wants a correction. The message it returns goes into the agent's state.
-func (t *reactTurn) play(ctx context.Context, call askFunc) (*schema.Message, error) {
+func (t *reactTurn) play(ctx context.Context, req []*schema.Message, call askFunc) (*schema.Message, error) {
 	for {
-		req, err := t.request(ctx)
-		if err != nil {
-			return nil, err
-		}
 		msg, err := call(ctx, req)
 		if err != nil {
 			if !deliverHeld(ctx, t.box, err) {
@@ -127,6 +131,9 @@ func (t *reactTurn) play(ctx context.Context, call askFunc) (*schema.Message, er
 		pair := []*schema.Message{msg, correctionMessage(v.Message)}
 		t.before = append(t.before, pair...)
 		t.req = slices.Concat(t.req, pair)
+		if req, err = t.request(ctx); err != nil {
+			return nil, err
+		}
 	}
 }
 
@@ -143,11 +150,7 @@ func (t *reactTurn) accept(ctx context.Context, msg *schema.Message, calls []cor
 }
 
 // pass hands a stream on as it comes: nothing is open, so an answer stands whatever it is.
-func (t *reactTurn) pass(ctx context.Context, stream func(context.Context, []*schema.Message) (*schema.StreamReader[*schema.Message], error)) (*schema.StreamReader[*schema.Message], error) {
-	req, err := t.request(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (t *reactTurn) pass(ctx context.Context, req []*schema.Message, stream func(context.Context, []*schema.Message) (*schema.StreamReader[*schema.Message], error)) (*schema.StreamReader[*schema.Message], error) {
 	out, err := stream(ctx, req)
 	if err != nil {
 		return nil, err

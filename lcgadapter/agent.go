@@ -79,7 +79,7 @@ func (a *Agent) Plan(ctx context.Context, steps []schema.AgentStep, inputs map[s
 		return nil, nil, t.fail(ctx, err)
 	}
 	a.addTail(&req, tail)
-	g, options := a.gate(ctx, t, options)
+	g, options := a.gate(t, options)
 	actions, finish, err := a.inner.Plan(context.WithValue(ctx, heardKey{}, &t.heard), req.steps, req.inputs, options...)
 	switch {
 	case err != nil:

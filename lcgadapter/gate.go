@@ -23,16 +23,12 @@ type gate struct {
 }
 
 // gate returns the gate of a turn and the options that lead the stream into it.
-func (a *Agent) gate(ctx context.Context, t *turn, options []chains.ChainCallOption) (*gate, []chains.ChainCallOption) {
+func (a *Agent) gate(t *turn, options []chains.ChainCallOption) (*gate, []chains.ChainCallOption) {
 	g := &gate{to: a.listener(options), prefix: a.kind.answerPrefix()}
 	if g.to == nil {
 		return g, options
 	}
-	g.hold = t.mark.Corrected
-	if !g.hold && !a.plugin.planner.Config().NoGuard {
-		snap, err := a.plugin.planner.Get(ctx, t.mark.Session)
-		g.hold = err != nil || snap.Summary.Open() > 0
-	}
+	g.hold = t.mark.Corrected || t.run.MayHold()
 	return g, append(slices.Clone(options), chains.WithStreamingFunc(g.chunk))
 }
 

@@ -53,11 +53,11 @@ func attempts[T any](c call, f func(context.Context) (T, error)) (T, *failure) {
 // commands, and at a deadline only if its client was made so; but to hand each command to another goroutine, only to be
 // able to leave it, would double what it costs. So the first try with a client that respects deadlines runs here.
 func attempt[T any](c call, try backoff, f func(context.Context) (T, error)) (T, error) {
-	if c.store.punctual && try == 0 {
-		return f(limited{c.ctx, c.limit})
-	}
 	ctx, cancel := context.WithDeadline(c.ctx, c.limit)
 	defer cancel()
+	if c.store.punctual && try == 0 {
+		return f(ctx)
+	}
 	return within(ctx, func() (T, error) { return f(ctx) })
 }
 
@@ -82,22 +82,6 @@ type backoff int
 func (b backoff) wait() time.Duration {
 	d := min(5*time.Millisecond<<min(b, 10), 500*time.Millisecond)
 	return d/2 + rand.N(d/2)
-}
-
-// limited is a context with a deadline and no timer: enough for a driver that asks for the deadline and sets it on
-// its connection.
-type limited struct {
-	context.Context
-	limit time.Time
-}
-
-func (l limited) Deadline() (time.Time, bool) { return l.limit, true }
-
-func (l limited) Err() error {
-	if err := l.Context.Err(); err != nil || time.Now().Before(l.limit) {
-		return err
-	}
-	return context.DeadlineExceeded
 }
 
 // within runs f and leaves it behind when ctx is done. What is left behind ends by the client's own time-outs.

@@ -359,7 +359,7 @@ func (p *play) list(ctx context.Context) string {
 }
 
 // requests judges what the model of one run was sent, and reads the tool results from it.
-func (p *play) requests(i int, run storyRun, tr *translator, reqs [][]Message) {
+func (p *play) requests(i int, run StoryRun, tr *translator, reqs [][]Message) {
 	made := map[string]bool{}
 	for _, r := range run.Replies {
 		for _, c := range r.Calls {
@@ -395,7 +395,7 @@ func reminderMark() string {
 	return mark
 }
 
-func (p *play) answer(i int, run storyRun, got Got) {
+func (p *play) answer(i int, run StoryRun, got Got) {
 	answer := got.Answer
 	if got.Delivered != nil {
 		answer = strings.Join(got.Delivered, "\n\n")

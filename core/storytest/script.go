@@ -27,14 +27,22 @@ type Reply struct {
 // Script plays the model of one run: it records every request and gives the story's replies in turn. Safe for concurrent
 // use, though a request that comes out of turn is a failure of the story.
 type Script struct {
-	mu       sync.Mutex
-	replies  []Reply
-	next     int
-	requests [][]Message
-	extra    int                        // requests beyond the last reply
-	before   func(context.Context, int) // called with the number of replies given so far, before the next request is answered
-	rewrite  func(context.Context, Reply) (Reply, error)
-	spoil    func([]Message) []Message // the runner's own tests
+	mu        sync.Mutex
+	replies   []Reply
+	next      int
+	requests  [][]Message
+	onRequest func()
+	extra     int                        // requests beyond the last reply
+	before    func(context.Context, int) // called with the number of replies given so far, before the next request is answered
+	rewrite   func(context.Context, Reply) (Reply, error)
+	spoil     func([]Message) []Message // the runner's own tests
+}
+
+// OnRequest has fn called at each request, before it is answered: a place to count what a turn costs. Set it before the run.
+func (s *Script) OnRequest(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onRequest = fn
 }
 
 // Next records a request and returns the next reply. Beyond the last reply it returns an error, and the story fails.
@@ -46,6 +54,9 @@ func (s *Script) Next(ctx context.Context, request []Message) (Reply, error) {
 		request = s.spoil(request)
 	}
 	s.requests = append(s.requests, request)
+	if s.onRequest != nil {
+		s.onRequest()
+	}
 	if s.before != nil {
 		s.before(ctx, s.next)
 	}

@@ -26,7 +26,7 @@ type Story struct {
 	Title  string // the first lines
 	Config storyConfig
 	Start  json.RawMessage // stored document before the first run; nil: none
-	Runs   []storyRun
+	Runs   []StoryRun
 	Tools  map[string]string // other tools and their fixed results
 	Checks map[string][]string
 	Waits  []storyWait // nil: no validator
@@ -38,7 +38,8 @@ type Story struct {
 	archive *txtar.Archive
 }
 
-type storyRun struct {
+// StoryRun is one run of a story.
+type StoryRun struct {
 	Input   string
 	Replies []Reply
 	Answer  *string // nil: not checked
@@ -162,9 +163,9 @@ func (s *Story) section(name string, data []byte) error {
 		}
 		kind = base
 	}
-	run := func() *storyRun {
+	run := func() *StoryRun {
 		for len(s.Runs) < n {
-			s.Runs = append(s.Runs, storyRun{})
+			s.Runs = append(s.Runs, StoryRun{})
 		}
 		return &s.Runs[n-1]
 	}
