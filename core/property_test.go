@@ -15,8 +15,8 @@ import (
 // After every step, however it ended, the promises of docs/design.md, sections 4 and 5, hold.
 func TestPlansKeepTheirPromises(t *testing.T) {
 	cases := 10_000
-	if testing.Short() {
-		cases = 1000
+	if testing.Short() || raceDetector {
+		cases = 2000
 	}
 	stats := map[string]int{}
 	for seed := range cases {
