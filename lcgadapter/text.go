@@ -39,10 +39,12 @@ var (
 	callLine  = regexp.MustCompile(`(?im)^[ \t]*Action:[ \t]*(.+?)[ \t]*\r?$`)
 	inputLine = regexp.MustCompile(`(?i)^\s*Action\s+Input:\s*`)
 	nextLine  = regexp.MustCompile(`(?im)\n[ \t]*(Observation|Thought|Action|Action Input|Final Answer|AI):`)
+	strayLine = regexp.MustCompile("(?s)^[ \t\r]*(```[ \t\r]*)?(\n|$|Observation:)") // what may follow a JSON value
 )
 
-// firstValue splits an action's input into its first JSON value and what the model wrote behind it: an observation that it
-// made up, or a second action. Input that does not begin with a JSON value ends at the first line of that kind.
+// firstValue splits an action's input into its first JSON value and what the model wrote on the lines behind it: an observation
+// that it made up, or a second action. Input that does not begin with a JSON value, or goes on behind it as JSON or on the same line, ends
+// at the first line of that kind.
 func firstValue(input string) (args, rest string) {
 	s := strings.TrimSpace(input)
 	if s != "" && strings.ContainsRune(`{["`, rune(s[0])) {
@@ -50,7 +52,10 @@ func firstValue(input string) (args, rest string) {
 		var v json.RawMessage
 		if d.Decode(&v) == nil {
 			i := d.InputOffset()
-			return s[:i], s[i:]
+			rest := strings.TrimSpace(s[i:])
+			if strayLine.MatchString(s[i:]) && (rest == "" || !strings.ContainsRune(`{}[]",:`, rune(rest[0]))) {
+				return s[:i], s[i:]
+			}
 		}
 	}
 	if loc := nextLine.FindStringIndex(s); loc != nil {

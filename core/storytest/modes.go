@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/todoguard/todoguard/core"
 )
@@ -188,7 +189,15 @@ func (tr *translator) taskCalls(stored []core.Item, list wholeList) []core.Call 
 	call := func(name string, args map[string]any) {
 		calls = append(calls, core.Call{Name: name, Args: encode(args)})
 	}
-	next := len(stored) + 1
+	next := 1
+	for _, it := range stored {
+		if n, err := strconv.Atoi(it.ID); err == nil && n >= next {
+			next = n + 1
+		}
+		if tr.play.storyID(it.ID) == it.ID { // from the start section
+			tr.play.ids[it.ID] = it.ID
+		}
+	}
 	var updates, start []map[string]any
 	for _, it := range list.Todos {
 		i := slices.IndexFunc(stored, func(s core.Item) bool { return s.ID == tr.play.ids[it.ID] })
