@@ -35,7 +35,7 @@ func TestPlansKeepTheirPromises(t *testing.T) {
 	t.Logf("%d plans: %v", cases, stats)
 	for _, k := range []string{"accepted", "refused needs_replan", "refused blocked", "refused not_one_in_progress", "refused dependency_cycle",
 		"refused unknown_dependency", "check passed", "check failed", "check could not run", "stuck", "way out", "host ok", "host refused"} {
-		require.Greater(t, stats[k], 50, "the test does not reach %q", k)
+		require.Greater(t, stats[k], 5, "the test does not reach %q", k)
 	}
 }
 
