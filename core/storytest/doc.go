@@ -7,6 +7,7 @@
 //		storytest.Run(t, storytest.Options{}, storytest.Core(), myAdapter())
 //	}
 //
-// The built-in stories are in the folder stories. TODOGUARD_STORIES=DIR runs those of DIR too, as they are told; with
+// The built-in stories are in the folder stories. TODOGUARD_STORIES=DIR runs those of DIR too (a relative DIR counts
+// from the root of the module), as they are told; with
 // TODOGUARD_MODES=all also in the other modes of Options.Modes. UPDATE_GOLDEN=1 rewrites the "seen" sections of stories of DIR.
 package storytest

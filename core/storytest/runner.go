@@ -71,7 +71,7 @@ func Run(t *testing.T, o Options, surfaces ...Surface) {
 		t.Fatal(err)
 	}
 	if dir := os.Getenv("TODOGUARD_STORIES"); dir != "" {
-		more, err := ReadDir(dir)
+		more, err := ReadDir(fromRoot(dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,6 +107,31 @@ func Run(t *testing.T, o Options, surfaces ...Surface) {
 			}
 		}
 	}
+}
+
+// fromRoot reads a relative folder from the root of the module, where go test was likely called: a test itself runs in the
+// folder of its package.
+func fromRoot(dir string) string {
+	if filepath.IsAbs(dir) {
+		return dir
+	}
+	for root, err := os.Getwd(); err == nil; root = filepath.Dir(root) {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			if d := filepath.Join(root, dir); isDir(d) {
+				return d
+			}
+			return dir
+		}
+		if root == filepath.Dir(root) {
+			break
+		}
+	}
+	return dir
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func runOne(t *testing.T, o Options, s *Story, sf Surface, mode Mode, store func(testing.TB) core.Store) {
