@@ -26,11 +26,14 @@
 //
 // The planner's end event comes by itself when a run is answered or a tool returns directly, and when one of our own hooks ends
 // it. Eino tells no middleware of other ends: a failed model or tool, the iteration limit, a cancelled ctx, an interrupt. Pass
-// [NewCallback] to the run (adk.WithCallbacks) to have these too.
+// [NewCallback] to the run (adk.WithCallbacks) to have these too; a run that was interrupted is reported as paused.
 //
 // # What it cannot do
 //
 // An agent on *schema.AgenticMessage that is cancelled at once during a correction stops, but a consumer that reads the second
 // answer meanwhile reads it to its end. Eino's retry applies to corrections as it is configured, its failover does not: the
 // model that gave the answer is asked. A tool that returns directly ends a run without the guard.
+//
+// The middleware is safe for concurrent runs. An agent of eino v0.9.21 whose config lists tools is not (its runs share a
+// configuration that each of them writes, with and without todoguard): make one agent a run; they may share the middleware.
 package einoadapter

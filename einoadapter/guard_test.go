@@ -316,3 +316,30 @@ func TestRetryOfTheCorrectionTakesTheHostsInput(t *testing.T) {
 	assert.Empty(t, m.toolsOf(3))
 	assert.NotEmpty(t, m.toolsOf(4), "for that call only")
 }
+
+// extras is a provider's component that keeps its raw response with the message, in a type that no checkpoint can save.
+type extras struct{ model.BaseChatModel }
+
+func (e extras) Generate(ctx context.Context, in []*adkMessage, opts ...model.Option) (*adkMessage, error) {
+	m, err := e.BaseChatModel.Generate(ctx, in, opts...)
+	if err == nil {
+		m.Extra = map[string]any{"raw": struct{ Body []byte }{[]byte("{}")}}
+	}
+	return m, err
+}
+
+// Such an answer is corrected like any other, and a run that is cancelled meanwhile still keeps its text.
+func TestAnswerThatNoCheckpointCanSave(t *testing.T) {
+	m := acts[*adkMessage](t, says(answer), says("The rest is for tomorrow."))
+	c := newCast(false, m)
+	c.cfg.Handlers = append(c.cfg.Handlers, &hooks[*adkMessage]{wrap: func(m model.BaseModel[*adkMessage]) model.BaseModel[*adkMessage] { return extras{m} }})
+	c.todo.Planner = newPlanner(t, core.Config{OnEvent: c.events.add})
+	c.todo.Config = core.Config{}
+	_, err := c.todo.Planner.Update(t.Context(), "s", func([]core.Item) ([]core.Item, error) {
+		return []core.Item{{ID: "1", Content: "Ship it", Status: core.StatusInProgress}}, nil
+	})
+	require.NoError(t, err)
+	c.run(t)
+	assert.Len(t, m.requests(), 2)
+	assert.Equal(t, answer+"\n\nThe rest is for tomorrow.", c.end(t).Answer)
+}
