@@ -108,7 +108,7 @@ func readAll(fsys fs.FS, dir string) ([]*Story, error) {
 	}
 	if dir != "" {
 		if _, err := fs.Stat(fsys, "."); err != nil {
-			return nil, fmt.Errorf("storytest: %w", err)
+			return nil, fmt.Errorf("storytest: %s: %w", dir, err)
 		}
 	}
 	var out []*Story
