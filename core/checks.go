@@ -53,20 +53,26 @@ type record struct {
 // ledger keeps failures by content: neither a new id nor dropping and adding an item again makes them go away.
 type ledger map[string]record
 
-// contentKey is equal for contents that differ only in case, blanks and punctuation.
+// contentKey is equal for contents that differ only in case, blanks, hyphens and the punctuation round words. What stands
+// inside a word, and signs, count: "1.5" is not "15", "C++" is not "C#".
 func contentKey(content string) string {
-	flat := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {
-			return unicode.ToLower(r)
+	words := strings.FieldsFunc(strings.ToLower(content), func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Pd, r) || r == '_' })
+	kept := words[:0]
+	for _, w := range words {
+		if w = strings.TrimFunc(w, isPunctuation); w != "" {
+			kept = append(kept, w)
 		}
-		return -1
-	}, content)
-	if flat == "" { // nothing but signs: then they are the content
+	}
+	flat := strings.Join(kept, " ")
+	if flat == "" { // nothing but punctuation: then that is the content
 		flat = content
 	}
 	sum := sha256.Sum256([]byte(flat))
 	return hex.EncodeToString(sum[:12])
 }
+
+// isPunctuation leaves out the signs that carry meaning at the edge of a word (C#, 50%, @home, a & b, *.go).
+func isPunctuation(r rune) bool { return unicode.IsPunct(r) && !strings.ContainsRune("#%@&*/\\", r) }
 
 // stuck reports whether an item of this content has used up its failures, under whatever id.
 func (s *state) stuck(r rules, it *Item) bool {
@@ -127,7 +133,22 @@ func (s *state) fail(it *Item, output string) int {
 	rec.ID, rec.Output = it.ID, output
 	rec.Failures++
 	s.Checks[key] = rec
+	s.forgetOutputs()
 	return rec.Failures
+}
+
+// forgetOutputs drops the outputs of contents that left the list: their counts stay for ever, at some 60 bytes each.
+func (s *state) forgetOutputs() {
+	here := make(map[string]bool, len(s.Todos))
+	for i := range s.Todos {
+		here[contentKey(s.Todos[i].Content)] = true
+	}
+	for key, rec := range s.Checks {
+		if !here[key] && rec.Output != "" {
+			rec.Output = ""
+			s.Checks[key] = rec
+		}
+	}
 }
 
 // demote sends back to pending whatever is in progress or completed before what it depends on, until nothing is.

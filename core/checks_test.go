@@ -486,3 +486,27 @@ func TestContentKey(t *testing.T) {
 		require.NotEqual(t, contentKey(s[0]), contentKey(s[1]), s)
 	}
 }
+
+func TestContentKeySeesWordsAndSigns(t *testing.T) {
+	for _, same := range [][2]string{
+		{"Patch the parser", " patch  THE parser. "}, {"Patch the parser", "Patch-the-parser!"}, {"run tests (all)", "Run tests all"},
+		{"...", "..."},
+	} {
+		require.Equal(t, contentKey(same[0]), contentKey(same[1]), "%q", same)
+	}
+	for _, other := range [][2]string{
+		{"Port to C++", "Port to C#"}, {"Use version 1.5", "Use version 15"}, {"Raise it by 5%", "Raise it by 5"},
+		{"Patch the parser", "Patch the parsers"}, {"...", "!!!"}, {"Fix a", "Fix b"},
+	} {
+		require.NotEqual(t, contentKey(other[0]), contentKey(other[1]), "%q", other)
+	}
+}
+
+func TestOutputsOfContentsThatLeftAreForgotten(t *testing.T) {
+	s := &state{Todos: []Item{{ID: "1", Content: "A"}, {ID: "2", Content: "B"}}}
+	s.fail(&s.Todos[0], "of A")
+	s.Todos = s.Todos[1:]
+	s.fail(&s.Todos[0], "of B")
+	require.Equal(t, record{ID: "1", Failures: 1}, s.Checks[contentKey("A")], "the count stays, the output does not")
+	require.Equal(t, record{ID: "2", Failures: 1, Output: "of B"}, s.Checks[contentKey("B")])
+}

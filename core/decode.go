@@ -454,5 +454,15 @@ func cleanLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
+// cleanText is cleanLine for a text that may have lines.
+func cleanText(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ReplaceAll(s, "\r\n", "\n")))
+}
+
 // oneLine is cleanLine for the host's texts (reasons, outputs) that go into a line.
 func oneLine(s string) string { return cleanLine(strings.ToValidUTF8(s, "\uFFFD")) }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -64,10 +65,13 @@ type Event struct {
 // observers delivers events in the order in which they were queued, without holding a lock while an observer runs.
 type observers struct {
 	mu       sync.Mutex
-	fns      map[int]func(context.Context, Event)
-	next     int
+	all      []*observer
 	queue    []queued
 	draining bool
+}
+
+type observer struct {
+	fn func(context.Context, Event)
 }
 
 type queued struct {
@@ -79,16 +83,12 @@ type queued struct {
 func (o *observers) add(fn func(context.Context, Event)) (stop func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.fns == nil {
-		o.fns = map[int]func(context.Context, Event){}
-	}
-	id := o.next
-	o.next++
-	o.fns[id] = fn
+	mine := &observer{fn}
+	o.all = append(slices.Clone(o.all), mine) // drain may be walking the old one
 	return func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		delete(o.fns, id)
+		o.all = slices.DeleteFunc(slices.Clone(o.all), func(x *observer) bool { return x == mine })
 	}
 }
 
@@ -96,14 +96,14 @@ func (o *observers) add(fn func(context.Context, Event)) (stop func()) {
 func (o *observers) any() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.fns) > 0
+	return len(o.all) > 0
 }
 
 // enqueue puts an event behind all earlier ones. Nothing is queued while nobody listens.
 func (o *observers) enqueue(ctx context.Context, e Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.fns) > 0 {
+	if len(o.all) > 0 {
 		o.queue = append(o.queue, queued{ctx, e})
 	}
 }
@@ -120,12 +120,8 @@ func (o *observers) drain() {
 	for len(o.queue) > 0 {
 		q := o.queue[0]
 		o.queue = o.queue[1:]
-		for id := 0; id < o.next; id++ {
-			fn, ok := o.fns[id]
-			if !ok {
-				continue
-			}
-			o.deliver(fn, q)
+		for _, x := range o.all {
+			o.deliver(x.fn, q)
 		}
 	}
 	o.queue = nil

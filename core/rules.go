@@ -79,7 +79,7 @@ func merged(r rules, prev *state, w write) ([]Item, *RuleError) {
 		return nil, bad
 	}
 	for i := range items {
-		carry(prev.Todos, i, &items[i])
+		carry(prev.Todos, i, &items[i], r.host)
 	}
 	return items, nil
 }
@@ -185,10 +185,13 @@ func nextID(lists ...[]Item) int64 {
 }
 
 // carry hands an item what the list knows of it and a write does not bring: fields of the task tools, unknown keys.
-func carry(prev []Item, near int, it *Item) {
+func carry(prev []Item, near int, it *Item, host bool) {
 	if i := findNear(prev, it.ID, near); i >= 0 {
 		p := &prev[i]
 		it.extra = p.extra
+		if host {
+			return // it has seen these fields and says what they are
+		}
 		def(&it.Description, p.Description)
 		def(&it.ActiveForm, p.ActiveForm)
 		def(&it.Owner, p.Owner)

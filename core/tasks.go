@@ -234,13 +234,18 @@ func (t *task) field(d *decoder, key, v string) (bad *RuleError) {
 	case "subject":
 		bad = text(&t.subject)
 	case "description":
-		bad = text(&t.description)
+		if bad = text(&t.description); bad == nil {
+			t.description = cleanText(unquote(v)) // it may have lines: no block shows it
+		}
 	case "activeForm":
 		bad = text(&t.activeForm)
 	case "owner":
 		bad = text(&t.owner)
 	case "status":
 		bad = text(&t.status)
+		if st, ok := readStatus(t.status); bad == nil && ok && string(st) != t.status {
+			d.note("status %q was read as %s", t.status, st)
+		}
 	case "metadata":
 		if kindOf(v) != jsonObject {
 			return refuse(CodeMalformed, t.id, "metadata is %s. Send an object.", kindOf(v))
