@@ -69,14 +69,9 @@ func (m *middleware[M]) iterationsLeft(ctx context.Context, saved *savedRun) int
 const pairKey = "todoguard_correction"
 
 // keepPair keeps an answer and the correction that follows it while the model is asked: a run that is cancelled meanwhile and
-// resumed later finds them there.
+// resumed later finds them there. Where a message cannot be saved, neither can a checkpoint, and there is no later.
 func keepPair[M adk.MessageType](ctx context.Context, answer, correction M) {
-	if adk.SetRunLocalValue(ctx, pairKey, []M{answer, correction}) == nil {
-		return
-	}
-	// The answer's metadata holds a type that no checkpoint can save. Its text will do.
-	plain := []M{assistantMessage[M](messageText(answer)), marked(userMessage[M](messageText(correction)), markCorrection)}
-	_ = adk.SetRunLocalValue(ctx, pairKey, plain) // without it such a run asks for its answer once more
+	_ = adk.SetRunLocalValue(ctx, pairKey, []M{answer, correction})
 }
 
 // takePair returns what keepPair kept and forgets it; nil if there is nothing.

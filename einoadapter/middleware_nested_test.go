@@ -153,6 +153,17 @@ func replayRoot[M adk.MessageType](t *testing.T, stream bool) {
 	assert.Contains(t, m.requests()[2][5].Text, "kept", "the model is not told that its answer was delivered")
 }
 
+// Without a tool call since, the full answer is both texts, sent once more as a message with an id of its own.
+func TestReplayOfTwoAnswers(t *testing.T) {
+	everyADK(t, replayBoth[*adkMessage], replayBoth[*adkAgentic])
+}
+
+func replayBoth[M adk.MessageType](t *testing.T, stream bool) {
+	c := newCast(stream, acts[M](t, calls(write("c1", "in_progress")), says(answer), says("Nothing to add.")))
+	c.todo.Replay = einoadapter.ReplayAlways
+	assert.Equal(t, append(both[:3:3], "assistant: Nothing to add.", "assistant: "+answer+"\n\nNothing to add."), c.run(t))
+}
+
 // Deep agents hand their handlers to the general sub-agent: the same value is at the root and inside.
 func TestDeepAgentWithItsGeneralSubAgent(t *testing.T) {
 	everyADK(t, deepAgent[*adkMessage], deepAgent[*adkAgentic])
