@@ -22,10 +22,10 @@ import (
 // Surfaces are all ways in which the ADK runs an agent.
 func Surfaces() []storytest.Surface {
 	return []storytest.Surface{
-		surface[*schema.Message]("eino-adk-invoke", false),
-		surface[*schema.Message]("eino-adk-stream", true),
-		surface[*schema.AgenticMessage]("eino-adk-agentic-invoke", false),
-		surface[*schema.AgenticMessage]("eino-adk-agentic-stream", true),
+		surface[*schema.Message]("eino adk invoke", false),
+		surface[*schema.Message]("eino adk stream", true),
+		surface[*schema.AgenticMessage]("eino adk agentic invoke", false),
+		surface[*schema.AgenticMessage]("eino adk agentic stream", true),
 	}
 }
 
