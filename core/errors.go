@@ -39,6 +39,9 @@ var ErrRule = errors.New("todoguard: the write breaks a rule")
 // ErrConfig: a callback of the host gave something that its contract rules out.
 var ErrConfig = errors.New("todoguard: misconfigured")
 
+// ErrEnded: the run is over; a tool call that comes after its end does nothing.
+var ErrEnded = errors.New("todoguard: the run has ended")
+
 // RuleError says which rule a write broke. To the model it is a tool result; the host's own edits return it as an error.
 type RuleError struct {
 	Code   Code

@@ -212,3 +212,44 @@ func TestNotify(t *testing.T) {
 	p.Notify(t.Context(), Event{Kind: "mine", Time: now.Add(1)})
 	require.Equal(t, []Event{{Kind: "mine", Session: "x", Time: now}, {Kind: "mine", Time: now.Add(1)}}, rec.events())
 }
+
+// Frameworks that stream read responses, and run checks, to their end when a run is over already: nothing of that is told.
+func TestNothingAfterTheEnd(t *testing.T) {
+	var kinds []EventKind
+	checking, goOn := make(chan struct{}), make(chan struct{})
+	p, err := New(Config{
+		OnEvent: func(_ context.Context, e Event) { kinds = append(kinds, e.Kind) },
+		Checks: ForAll(func(context.Context, Item) CheckResult {
+			close(checking)
+			<-goOn
+			return CheckResult{Status: CheckPassed}
+		}),
+	})
+	require.NoError(t, err)
+	r, err := p.Begin("s", RunOptions{})
+	require.NoError(t, err)
+	_, err = r.BeforeModel(t.Context(), Prompt{Boundary: "b"})
+	require.NoError(t, err)
+	late := make(chan error, 1)
+	go func() {
+		_, err := r.WriteTodos(t.Context(), "c1", `{"todos":[{"content":"A","status":"completed"}]}`)
+		late <- err
+	}()
+	<-checking
+	_, err = r.Finish(t.Context(), Outcome{Answer: "Done."})
+	require.NoError(t, err)
+	close(goOn)
+	require.ErrorIs(t, <-late, ErrEnded, "a check that outlives the run completes nothing")
+	v, err := r.AfterModel(t.Context(), Response{Text: "Late."})
+	require.NoError(t, err)
+	require.Equal(t, Accept, v.Action)
+	tail, err := r.BeforeModel(t.Context(), Prompt{Boundary: "b"})
+	require.NoError(t, err)
+	require.Empty(t, tail)
+	_, err = r.WriteTodos(t.Context(), "c2", `{"todos":[{"content":"A","status":"in_progress"}]}`)
+	require.ErrorIs(t, err, ErrEnded)
+	require.Equal(t, []EventKind{EventRunEnded}, kinds)
+	s, err := p.Get(t.Context(), "s")
+	require.NoError(t, err)
+	require.Empty(t, s.Todos)
+}

@@ -12,8 +12,8 @@ import (
 // Run is one agent run on one session: the shell that loads, lets the pure rules decide, saves with compare-and-set and
 // emits events (docs/design.md, section 1). Its methods are the seams that an adapter calls. Safe for concurrent use.
 //
-// Every seam returns a Go error only for a done ctx, for a store that failed (see Config.OnStoreError) and for an
-// ErrConfig. What the model can mend is in the text that it gets.
+// Every seam returns a Go error only for a done ctx, for a store that failed (see Config.OnStoreError), for an ErrConfig and, a
+// tool call, for ErrEnded. Once a run has ended its seams change nothing and emit nothing. What the model can mend is in the text that it gets.
 type Run struct {
 	p *Planner
 
@@ -82,6 +82,9 @@ func (r *Run) BeforeModel(ctx context.Context, p Prompt) (string, error) {
 	defer r.p.observers.drain()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.rs.Ended {
+		return "", nil
+	}
 	r.at(p.Boundary)
 	if err := r.reload(ctx); err != nil {
 		return "", r.trouble(ctx, err)
@@ -155,6 +158,9 @@ func (r *Run) AfterModel(ctx context.Context, resp Response) (Verdict, error) {
 	defer r.p.observers.drain()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.rs.Ended { // frameworks that stream may read a response to its end when the run is over already
+		return Verdict{}, nil
+	}
 	if resp.Boundary != "" {
 		r.at(resp.Boundary)
 	}
@@ -372,7 +378,7 @@ func (r *Run) trouble(ctx context.Context, err error) error {
 		return nil
 	}
 	r.st, r.v = nil, ""
-	if ctxErr := ctx.Err(); ctxErr != nil && errors.Is(err, ctxErr) || errors.Is(err, ErrConfig) || r.p.cfg.OnStoreError == nil {
+	if ctxErr := ctx.Err(); ctxErr != nil && errors.Is(err, ctxErr) || errors.Is(err, ErrConfig) || errors.Is(err, ErrEnded) || r.p.cfg.OnStoreError == nil {
 		return err
 	}
 	if err = r.p.cfg.OnStoreError(ctx, err); err == nil {

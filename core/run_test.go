@@ -530,7 +530,6 @@ func TestSeamsDuringAWrite(t *testing.T) {
 	for name, during := range map[string]func(*testing.T, *Planner, *Run){
 		"BeforeModel": func(t *testing.T, _ *Planner, r *Run) { before(t, r) },
 		"AfterModel":  func(t *testing.T, _ *Planner, r *Run) { after(t, r, Response{Text: "Done."}) },
-		"Finish":      func(t *testing.T, _ *Planner, r *Run) { finish(t, r, "x") },
 		"State":       func(t *testing.T, _ *Planner, r *Run) { r.State() },
 		"Observe": func(t *testing.T, _ *Planner, r *Run) {
 			r.Observe(Call{ID: "o", Name: DefaultToolName, Args: args("1 in_progress A")}, `{"todos":[],"summary":{},"revision":1}`)

@@ -7,7 +7,7 @@ import (
 )
 
 // CallTool is called when the model calls one of the planner's tools, and returns the tool result. A refusal is a result.
-// A tool name that is none of ours is an ErrConfig.
+// A tool name that is none of ours is an ErrConfig, a call after the end of the run an ErrEnded.
 func (r *Run) CallTool(ctx context.Context, c Call) (string, error) {
 	if !r.p.IsTool(c.Name) {
 		return "", fmt.Errorf("core: call tool %q: no tool of this planner: %w", c.Name, ErrConfig)
@@ -17,6 +17,9 @@ func (r *Run) CallTool(ctx context.Context, c Call) (string, error) {
 	defer r.tools.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.rs.Ended {
+		return "", fmt.Errorf("core: call tool %q: %w", c.Name, ErrEnded)
+	}
 	if r.p.cfg.Tools == ToolsTasks {
 		return r.callTask(ctx, c)
 	}
@@ -134,6 +137,9 @@ func (r *Run) commit(ctx context.Context, callID string, wait []string, step fun
 		}
 		if binding != nil && len(OpenItems(next.Todos)) == 0 {
 			return committed{}, refuse(CodeWaitInvalid, "", "Every item is closed, so there is nothing to wait for. Leave wait_for_tasks out."), nil
+		}
+		if r.rs.Ended { // while the host was asked
+			return committed{}, nil, fmt.Errorf("core: store the list: %w", ErrEnded)
 		}
 		stored, err := r.store(ctx, callID, prev, next, &done, binding)
 		if err != nil {
