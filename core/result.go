@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // toolResult is what a call of the tool returns, in the order of docs/design.md, section 3.
@@ -40,13 +41,16 @@ func briefs(items []Item) []brief {
 	return out
 }
 
-// text encodes a result. It cannot fail: every raw value in it has been read by encoding/json before.
+// text encodes a result, as a model reads it best: of the signs that encoding/json would escape for web pages only "<" is, so that
+// no content can look like the block. It cannot fail: every raw value in it has been read by encoding/json before.
 func (r *toolResult) text() string {
-	b, err := json.Marshal(r)
-	if err != nil {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(r); err != nil {
 		panic("core: encode result: " + err.Error())
 	}
-	return string(b)
+	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "<", `\u003c`) // it stands in strings only
 }
 
 // refusal is the result of a write that broke a rule: why, and the list as it still is. st nil: the list is not known.
