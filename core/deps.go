@@ -42,7 +42,7 @@ func judgeDependencies(items []Item) *RuleError {
 	for i := range items {
 		for _, id := range items[i].DependsOn {
 			if find(items, id) < 0 {
-				return refuse(CodeUnknownDependency, items[i].ID, "Item %s depends on %q, which is not in the list. Add that item or take the id out of depends_on.",
+				return refuse(CodeUnknownDependency, items[i].ID, "Item %s depends on \"%s\", which is not in the list. Add that item or take the id out of depends_on.",
 					items[i].ID, short(id))
 			}
 		}

@@ -14,7 +14,7 @@ func mergeByID(r rules, prev *state, w write) ([]Item, *RuleError) {
 		in := &w.items[i]
 		at := target(items, in, touched)
 		if at < 0 && in.has&hasContent == 0 {
-			return nil, refuse(CodeUnknownItem, in.item.ID, "There is no item with the id %q; the ids are %s. Send a known id, or content and status for a new item.",
+			return nil, refuse(CodeUnknownItem, in.item.ID, "There is no item with the id \"%s\"; the ids are %s. Send a known id, or content and status for a new item.",
 				short(in.item.ID), knownIDs(items))
 		}
 		want := field(0)
@@ -38,7 +38,7 @@ func mergeByID(r rules, prev *state, w write) ([]Item, *RuleError) {
 			update(r, &items[at], in)
 		}
 		if touched[items[at].ID] {
-			return nil, refuse(CodeDuplicateID, items[at].ID, "The id %q stands twice in this call. Send each item once.", short(items[at].ID))
+			return nil, refuse(CodeDuplicateID, items[at].ID, "The id \"%s\" stands twice in this call. Send each item once.", short(items[at].ID))
 		}
 		touched[items[at].ID] = true
 		items[at].DependsOn = distinct(items[at].DependsOn)

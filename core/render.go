@@ -83,7 +83,7 @@ func namedItems(open []Item) string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		b.WriteString(lineText(open[i].ID) + " " + strconv.Quote(lineText(open[i].Content)))
+		b.WriteString(lineText(open[i].ID) + ` "` + lineText(open[i].Content) + `"`) // no escapes: many scripts need what strconv.Quote takes apart
 	}
 	return b.String()
 }

@@ -44,7 +44,7 @@ func apply(r rules, prev *state, w write) (*state, report, *RuleError) {
 	if r.keepOpen && len(rep.dropped) > 0 {
 		it := rep.dropped[0]
 		return nil, report{}, refuse(CodeOpenItemsDropped, it.ID,
-			"Item %s (%q) is open and missing. Send it again, or mark it cancelled.", it.ID, short(it.Content))
+			"Item %s (\"%s\") is open and missing. Send it again, or mark it cancelled.", it.ID, short(it.Content))
 	}
 	return next, rep, nil
 }
@@ -138,7 +138,7 @@ func assignIDs(prev, items []Item) *RuleError {
 		}
 		for j := range i {
 			if items[j].ID == items[i].ID {
-				return refuse(CodeDuplicateID, items[i].ID, "The id %q stands at items %d and %d. Give each item an id of its own, or leave ids of new items out.",
+				return refuse(CodeDuplicateID, items[i].ID, "The id \"%s\" stands at items %d and %d. Give each item an id of its own, or leave ids of new items out.",
 					short(items[i].ID), j+1, i+1)
 			}
 		}
@@ -228,7 +228,7 @@ func judgeReplan(r rules, prev *state, it *Item) *RuleError {
 	case it.Status == StatusNeedsReplan && !stuck:
 		return refuse(CodeReservedStatus, it.ID, "Item %s has the status needs_replan, which only failed checks set. Send pending, in_progress, completed or cancelled.", it.ID)
 	case stuck && it.Status != StatusNeedsReplan && it.Status != StatusCancelled:
-		return refuse(CodeNeedsReplan, it.ID, "Item %s (%q) failed its check too often as it is. Change its content to a new approach, mark it cancelled, or leave it as needs_replan.",
+		return refuse(CodeNeedsReplan, it.ID, "Item %s (\"%s\") failed its check too often as it is. Change its content to a new approach, mark it cancelled, or leave it as needs_replan.",
 			it.ID, short(it.Content))
 	}
 	return nil
@@ -252,13 +252,13 @@ func judgeProgress(r rules, prev, items []Item) *RuleError {
 		if was := find(prev, items[second].ID); was >= 0 && prev[was].Status == StatusInProgress {
 			first, second = second, first
 		}
-		return refuse(CodeNotOneInProgress, items[second].ID, "Item %s (%q) is in_progress. Finish it, or set it back to pending, before you start %s.",
+		return refuse(CodeNotOneInProgress, items[second].ID, "Item %s (\"%s\") is in_progress. Finish it, or set it back to pending, before you start %s.",
 			items[first].ID, short(items[first].Content), items[second].ID)
 	case second >= 0:
 		return refuse(CodeNotOneInProgress, items[second].ID, "Items %s and %s are both in_progress. Keep one in_progress and make the other pending.",
 			items[first].ID, items[second].ID)
 	case r.exactlyOne && first < 0 && ready >= 0:
-		return refuse(CodeNotOneInProgress, items[ready].ID, "No item is in_progress although work is left. Mark the one you work on now, for example %s (%q).",
+		return refuse(CodeNotOneInProgress, items[ready].ID, "No item is in_progress although work is left. Mark the one you work on now, for example %s (\"%s\").",
 			items[ready].ID, short(items[ready].Content))
 	}
 	return nil

@@ -129,7 +129,7 @@ func (r *Run) getTask(ctx context.Context, c Call, t task) string {
 }
 
 func unknownTask(items []Item, id string) *RuleError {
-	return refuse(CodeUnknownItem, id, "There is no task with the id %q; the ids are %s.", short(id), knownIDs(items))
+	return refuse(CodeUnknownItem, id, "There is no task with the id \"%s\"; the ids are %s.", short(id), knownIDs(items))
 }
 
 // list puts the whole list into a result.
@@ -350,7 +350,7 @@ func (t *task) edges(prev *state, w *write) *RuleError {
 	for _, id := range distinct(t.blocks) {
 		i := find(prev.Todos, id)
 		if i < 0 || t.tool == TaskCreate {
-			return refuse(CodeUnknownDependency, t.id, "addBlocks names %q, which is not in the list.", short(id))
+			return refuse(CodeUnknownDependency, t.id, "addBlocks names \"%s\", which is not in the list.", short(id))
 		}
 		if id == t.id {
 			return refuse(CodeDependencyCycle, id, "The dependencies go round in a circle: %s -> %s. Take it out of addBlocks.", id, id)

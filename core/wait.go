@@ -97,7 +97,7 @@ func cleanTasks(ids []string) ([]string, *RuleError) {
 		case id == "":
 			return nil, refuse(CodeWaitInvalid, "", "wait_for_tasks[%d] is blank. Send the ids of the background tasks, or leave wait_for_tasks out.", i)
 		case slices.Contains(out, id):
-			return nil, refuse(CodeWaitInvalid, "", "wait_for_tasks names %q twice. Send each id once.", id)
+			return nil, refuse(CodeWaitInvalid, "", "wait_for_tasks names \"%s\" twice. Send each id once.", id)
 		}
 		out = append(out, id)
 	}
