@@ -35,7 +35,7 @@ func judgeTurn(c *Config, isTool func(string) bool, rs RunState, open []Item, r 
 	switch {
 	case quiet, len(open) == 0, rs.Suppressed, r.LastTurn, c.Arm == ArmAfterWrite && !rs.Wrote:
 		return rs, askNothing
-	case rs.Corrections == 0, rs.Corrections < maxCorrections && rs.ClosedSince && rs.OtherSince:
+	case rs.Corrections == 0, rs.Corrections < maxCorrections && len(rs.ClosedSince) > 0 && rs.OtherSince:
 		rs.Corrections++
 		rs = hold(rs, r.Text, open)
 		return rs, askToFinish
@@ -86,7 +86,7 @@ func judgeCalls(c *Config, isTool func(string) bool, rs RunState, open []Item, r
 func hold(rs RunState, answer string, open []Item) RunState {
 	rs.Held, rs.Superseded = settleAnswer(rs, answer)
 	rs.Holding = true
-	rs.TodoSince, rs.OtherSince, rs.ClosedSince = false, false, false
+	rs.TodoSince, rs.OtherSince, rs.ClosedSince = false, false, nil
 	rs.OpenThen = make([]string, len(open))
 	for i := range open {
 		rs.OpenThen[i] = open[i].ID
@@ -122,11 +122,17 @@ func finalAnswer(rs RunState, answer string) (string, []string) {
 	return settleAnswer(rs, answer)
 }
 
-// noteClosed marks that an item which was open at the correction is closed now.
+// noteClosed marks which of the items that were open at the correction are closed now. One that was opened again is closed no
+// more; one that left the list closed still counts.
 func noteClosed(rs *RunState, items []Item) {
 	for _, id := range rs.OpenThen {
-		if i := find(items, id); i >= 0 && !items[i].Open() {
-			rs.ClosedSince = true
+		i, at := find(items, id), slices.Index(rs.ClosedSince, id)
+		switch {
+		case i < 0:
+		case !items[i].Open() && at < 0:
+			rs.ClosedSince = append(slices.Clip(rs.ClosedSince), id)
+		case items[i].Open() && at >= 0:
+			rs.ClosedSince = slices.Delete(slices.Clone(rs.ClosedSince), at, at+1)
 		}
 	}
 }

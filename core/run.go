@@ -56,6 +56,7 @@ func (r *Run) ID() string {
 func (s RunState) clone() RunState {
 	s.Superseded = slices.Clone(s.Superseded)
 	s.OpenThen = slices.Clone(s.OpenThen)
+	s.ClosedSince = slices.Clone(s.ClosedSince)
 	s.Batch = slices.Clone(s.Batch)
 	s.Results = slices.Clone(s.Results)
 	return s

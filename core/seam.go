@@ -94,7 +94,7 @@ type RunState struct {
 	Correction  string   `json:"correction,omitempty"`   // the text that the model was last corrected by
 	TodoSince   bool     `json:"todo_since,omitempty"`   // a todo tool ran since the correction
 	OtherSince  bool     `json:"other_since,omitempty"`  // another tool ran since
-	ClosedSince bool     `json:"closed_since,omitempty"` // an item was closed since
+	ClosedSince []string `json:"closed_since,omitempty"` // ids of those of OpenThen that are closed now, or were when they left the list
 	OpenThen    []string `json:"open_then,omitempty"`    // ids of the items that were open at the correction
 	Blocked     bool     `json:"blocked,omitempty"`      // an explanation was asked for
 	Explained   bool     `json:"explained,omitempty"`    // and given
