@@ -110,9 +110,10 @@ func (r *Run) tail(ctx context.Context, p Prompt) string {
 	t, rs := &r.p.texts, &r.rs
 	items := r.st.items()
 	var parts []string
+	corrects := false
 	if rs.Options.CorrectionInTail && rs.Holding {
 		parts = append(parts, fill(t.Kept, "$HELD", `"`+lineText(rs.Held)+`"`))
-		if rs.Correction != "" {
+		if corrects = rs.Correction != ""; corrects { // the block stands with it, as it does behind a correction that is a message
 			parts = append(parts, rs.Correction)
 			rs.Correction = ""
 		}
@@ -125,7 +126,7 @@ func (r *Run) tail(ctx context.Context, p Prompt) string {
 	seen := p.LastTool.Name != "" && rs.FullRev == r.st.Revision && rs.FullID == p.LastTool.ID && r.p.IsTool(p.LastTool.Name)
 	switch block := renderBlock(t.Block, items, note); {
 	case block == "":
-	case seen && note == "":
+	case seen && note == "" && !corrects:
 		r.shown()
 	default:
 		parts = append(parts, block)

@@ -55,7 +55,7 @@ func (r *Run) writeTodos(ctx context.Context, c Call) (string, error) {
 	case bad != nil:
 		return r.refuse(ctx, c, bad), nil
 	}
-	if r.p.whole(w) && !done.report.unchanged {
+	if r.p.whole(w) && done.made {
 		r.sawFull(c, r.st.Revision)
 	}
 	w.wait = done.waiting
@@ -72,6 +72,7 @@ func (r *Run) known(ctx context.Context) error {
 
 // committed is what an accepted write came to.
 type committed struct {
+	made    bool // a new revision
 	report  report
 	checks  []CheckReport
 	waiting []string
@@ -159,7 +160,7 @@ func (r *Run) store(ctx context.Context, callID string, prev, next *state, done 
 	if listed {
 		next.Revision = prev.Revision + 1
 	}
-	done.report.unchanged = !listed && len(done.checks) == 0
+	done.made, done.report.unchanged = listed, !listed && len(done.checks) == 0
 	next.Wait, next.WaitOutcome = nil, nil
 	if binding != nil {
 		b := *binding
@@ -286,7 +287,7 @@ func (r *Run) Observe(c Call, result string) {
 	r.st, r.v = nil, "" // the other handle has saved
 	switch code {
 	case "":
-		reads, full := r.p.reads(c, fresh)
+		reads, full := r.p.reads(c, fresh && !(r.rs.HasShown && r.rs.Shown == revision)) // a failed check alone makes no revision
 		if !reads {
 			r.rs.Wrote, r.rs.Suppressed, r.rs.Stale, r.rs.RemindDue = true, false, 0, false
 		}
