@@ -12,6 +12,7 @@ type EventKind string
 
 const (
 	EventListChanged  EventKind = "list_changed"  // a new revision is stored
+	EventChecked      EventKind = "checked"       // done-checks ran for a write that left the list as it was
 	EventWriteRefused EventKind = "write_refused" // the model's write broke a rule; nothing changed
 	EventTurn         EventKind = "turn"          // the model responded
 	EventCorrected    EventKind = "corrected"     // an answer was held back and the model asked once more
@@ -44,12 +45,12 @@ type Event struct {
 	Time    time.Time
 
 	Revision int64  // list_changed: the new one; otherwise the one at hand
-	CallID   string // list_changed and write_refused by a tool call
+	CallID   string // list_changed, checked and write_refused by a tool call
 
 	Todos    []Item        // list_changed: the whole list
 	Dropped  []Item        // list_changed: open items that left the list
 	Reopened []Item        // list_changed: closed items that are open again
-	Checks   []CheckReport // list_changed: done-checks that ran for it
+	Checks   []CheckReport // list_changed, checked: done-checks that ran for it
 
 	Refusal *RuleError // write_refused
 	Calls   []Call     // turn: the tool calls of the response; none: it was text

@@ -116,6 +116,8 @@ func (p *Planner) change(ctx context.Context, session string, step func(prev *st
 			rep := compare(prev, next)
 			e = &Event{Kind: EventListChanged, Session: session, Revision: next.Revision, Todos: next.items(),
 				Dropped: rep.dropped, Reopened: rep.reopened, Checks: checks}
+		} else if len(checks) > 0 {
+			e = &Event{Kind: EventChecked, Session: session, Revision: next.Revision, Checks: checks}
 		}
 		got, err := p.save(ctx, session, next, v, e)
 		if err != nil {
@@ -237,9 +239,7 @@ func (p *Planner) Replan(ctx context.Context, session, id, content string) (Snap
 		if bad := checkFields(p.rules(false), writeItem{has: hasID | hasContent, item: *it}, find(next.Todos, id), 0); bad != nil {
 			return nil, nil, bad
 		}
-		if _, ok := next.Checks[contentKey(content)]; ok {
-			delete(next.Checks, contentKey(content)) // next is a copy
-		}
+		delete(next.Checks, contentKey(content)) // next is a copy
 		if bad := p.judgeEdit(prev, next); bad != nil {
 			return nil, nil, bad
 		}

@@ -233,13 +233,16 @@ func TestFinishThatFailsIsNoNewRevision(t *testing.T) {
 	require.Equal(t, 1, reports[0].Failures)
 	require.Equal(t, 1, s.Todos[0].Failures)
 	require.Equal(t, int64(1), s.Revision)
-	require.Len(t, rec.events(), 1)
+	require.Len(t, rec.events(EventListChanged), 1)
+	require.Equal(t, reports, rec.events(EventChecked)[0].Checks, "but the check is told")
 	// As it is when the model tries.
 	r := begin(t, p)
 	res := accepted(t, turn(t, r, "1 completed A"))
 	require.Equal(t, int64(1), res.Revision)
 	require.Equal(t, 2, res.Checks[0].Failures)
 	require.Len(t, rec.events(EventListChanged), 1)
+	require.Len(t, rec.events(EventChecked), 2)
+	require.Equal(t, 2, rec.events(EventChecked)[1].Checks[0].Failures)
 }
 
 func TestClear(t *testing.T) {

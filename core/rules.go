@@ -16,7 +16,6 @@ type rules struct {
 	maxFailures  int
 	exactlyOne   bool // rule 4 in full; false: at most one in progress, for edits that change one thing at a time
 	host         bool // the host's own edit: statuses that the model may not set are allowed
-	grow         bool // list limits make room by letting the oldest closed items go
 }
 
 // report says what a write would do beyond the new list.

@@ -312,7 +312,7 @@ func TestWaitDiesWithNewInput(t *testing.T) {
 
 // A valid wait ends the run, whatever else is open, without using the correction budget; the end event says what is open.
 func TestWaitValidEndsTheRun(t *testing.T) {
-	w, r, rec := newWait(t, Config{}, say1(WaitValid, ""), say1(WaitValid, "still\nrunning"), say1(WaitInvalid, ""))
+	w, r, _ := newWait(t, Config{}, say1(WaitValid, ""), say1(WaitValid, "still\nrunning"), say1(WaitInvalid, ""))
 	accepted(t, declare(t, r, "t"))
 	require.Equal(t, Accept, say(t, r, "It runs.").Action)
 	require.True(t, w.asked[1].Final)
@@ -326,7 +326,7 @@ func TestWaitValidEndsTheRun(t *testing.T) {
 	require.Equal(t, Correct, say(t, r, "It runs.").Action)
 	require.Equal(t, 1, r.State().Corrections)
 
-	_, r, rec = newWait(t, Config{}, say1(WaitValid, ""), say1(WaitValid, ""))
+	_, r, rec := newWait(t, Config{}, say1(WaitValid, ""), say1(WaitValid, ""))
 	accepted(t, declare(t, r, "t"))
 	say(t, r, "It runs.")
 	require.Equal(t, "It runs.", finish(t, r, "It runs."))

@@ -180,7 +180,11 @@ func (r *Run) store(ctx context.Context, callID string, prev, next *state, done 
 	}
 	next.mirror(&rs)
 	var e *Event
-	if listed && r.p.observers.any() {
+	switch {
+	case !r.p.observers.any():
+	case !listed && len(done.checks) > 0:
+		e = &Event{Kind: EventChecked, Session: rs.Session, RunID: rs.ID, CallID: callID, Revision: next.Revision, Checks: done.checks}
+	case listed:
 		e = &Event{Kind: EventListChanged, Session: rs.Session, RunID: rs.ID, CallID: callID, Revision: next.Revision,
 			Todos: next.items(), Dropped: done.report.dropped, Reopened: done.report.reopened, Checks: done.checks}
 	}
