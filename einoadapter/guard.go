@@ -2,6 +2,7 @@ package einoadapter
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/compose"
@@ -27,6 +28,7 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, st *adk.Type
 	if t.call != nil {
 		history = t.call.in
 	}
+	var asked []M // the answers of this turn that were held back, each with its correction
 	next := *st
 	for {
 		resp := responseOf(last)
@@ -40,13 +42,14 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, st *adk.Type
 		}
 		correction := marked(userMessage[M](verdict.Message), markCorrection)
 		adk.EnsureMessageID(correction)
-		keepPair(ctx, last, correction)
-		history = append(history[:len(history):len(history)], last, correction)
+		asked = append(asked, last, correction)
+		keepAsked(ctx, asked)
+		history = spaced(append(history[:len(history):len(history)], last, correction))
 		answer, err := m.correct(ctx, run, e, t.call, history, mc)
 		if isFatal(ctx, err) {
-			return ctx, st, e.fail(ctx, err) // the pair stays: a resume asks the correction, not the question
+			return ctx, st, e.fail(ctx, err) // what was asked stays: a resume asks the correction, not the question
 		}
-		dropPair(ctx)
+		dropAsked(ctx)
 		if err != nil { // best effort: the first answer stands, and the run ends with it
 			e.letHeldStand()
 			return ctx, &next, nil
@@ -59,31 +62,32 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, st *adk.Type
 // iterationsLeft is how many more turns eino grants the run: a correction that leads to a tool call needs one.
 func (m *middleware[M]) iterationsLeft(ctx context.Context, saved *savedRun) int {
 	left := m.cfg.MaxIterations - saved.calls()
-	_ = compose.ProcessState(ctx, func(_ context.Context, s *adk.State) error { //nolint:staticcheck // no other place tells
+	//lint:ignore SA1019 no other place tells
+	_ = compose.ProcessState(ctx, func(_ context.Context, s *adk.State) error {
 		left = s.RemainingIterations
 		return nil
 	}) // an agentic agent's state has a type without a name: the count stands
 	return left
 }
 
-const pairKey = "todoguard_correction"
+const askedKey = "todoguard_correction"
 
-// keepPair keeps an answer and the correction that follows it while the model is asked: a run that is cancelled meanwhile and
-// resumed later finds them there. Where a message cannot be saved, neither can a checkpoint, and there is no later.
-func keepPair[M adk.MessageType](ctx context.Context, answer, correction M) {
-	_ = adk.SetRunLocalValue(ctx, pairKey, []M{answer, correction})
+// keepAsked keeps the answers and corrections of a turn while the model is asked: a run that is cancelled meanwhile and resumed
+// later finds them there. Where a message cannot be saved, neither can a checkpoint, and there is no later.
+func keepAsked[M adk.MessageType](ctx context.Context, asked []M) {
+	_ = adk.SetRunLocalValue(ctx, askedKey, slices.Clone(asked))
 }
 
-// takePair returns what keepPair kept and forgets it; nil if there is nothing.
-func takePair[M adk.MessageType](ctx context.Context) []M {
-	v, _, _ := adk.GetRunLocalValue(ctx, pairKey)
-	pair, _ := v.([]M)
-	if pair != nil {
-		dropPair(ctx)
+// takeAsked returns what keepAsked kept and forgets it; nil if there is nothing.
+func takeAsked[M adk.MessageType](ctx context.Context) []M {
+	v, _, _ := adk.GetRunLocalValue(ctx, askedKey)
+	asked, _ := v.([]M)
+	if asked != nil {
+		dropAsked(ctx)
 	}
-	return pair
+	return asked
 }
 
-func dropPair(ctx context.Context) {
-	_ = adk.DeleteRunLocalValue(ctx, pairKey) // fails only outside a run
+func dropAsked(ctx context.Context) {
+	_ = adk.DeleteRunLocalValue(ctx, askedKey) // fails only outside a run
 }

@@ -32,7 +32,8 @@ func (j *judge[M]) over(out M, err error) error {
 		return err
 	}
 	if j.retry.ShouldRetry == nil {
-		j.again = err != nil && (j.retry.IsRetryAble == nil || j.retry.IsRetryAble(j.ctx, err)) //nolint:staticcheck // still eino's default
+		//lint:ignore SA1019 still eino's default
+		j.again = err != nil && (j.retry.IsRetryAble == nil || j.retry.IsRetryAble(j.ctx, err))
 		return err
 	}
 	d := j.retry.ShouldRetry(j.ctx, &adk.TypedRetryContext[M]{RetryAttempt: j.attempt, InputMessages: j.in, Options: j.opts, OutputMessage: out, Err: err})

@@ -151,9 +151,10 @@ func appendText[M adk.MessageType](m M, text string) (M, bool) {
 		case len(v.UserInputMultiContent) > 0:
 			part := schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: text}
 			c.UserInputMultiContent = append(v.UserInputMultiContent[:len(v.UserInputMultiContent):len(v.UserInputMultiContent)], part)
-		case len(v.MultiContent) > 0: //nolint:staticcheck // deprecated, and still sent by eino's components
+		case len(v.MultiContent) > 0:
+			//lint:ignore SA1019 deprecated, and still sent by eino's components
 			part := schema.ChatMessagePart{Type: schema.ChatMessagePartTypeText, Text: text}
-			c.MultiContent = append(v.MultiContent[:len(v.MultiContent):len(v.MultiContent)], part) //nolint:staticcheck
+			c.MultiContent = append(v.MultiContent[:len(v.MultiContent):len(v.MultiContent)], part)
 		default:
 			c.Content = joinText(v.Content, text)
 		}

@@ -63,7 +63,9 @@ func TestApprovalIsNoAnswer(t *testing.T) {
 func TestWithTailCopies(t *testing.T) {
 	parts := make([]schema.MessageInputPart, 1, 8)
 	parts[0] = schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: "part"}
+	//lint:ignore SA1019 deprecated, and still sent by eino's components
 	old := make([]schema.ChatMessagePart, 1, 8)
+	//lint:ignore SA1019 as above
 	old[0] = schema.ChatMessagePart{Type: schema.ChatMessagePartTypeText, Text: "part"}
 	blocks := make([]*schema.ContentBlock, 1, 8)
 	blocks[0] = schema.NewContentBlock(&schema.UserInputText{Text: "text"})

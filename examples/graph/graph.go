@@ -66,7 +66,7 @@ func newGraph(ctx context.Context, out io.Writer, db *database, m model.ToolCall
 
 func brief(ctx context.Context, request string) ([]*schema.Message, error) {
 	err := compose.ProcessState(ctx, func(_ context.Context, s *state) error {
-		s.Version = strings.Trim(request, "Release .")
+		s.Version = strings.TrimSuffix(strings.TrimPrefix(request, "Release "), ".")
 		return nil
 	})
 	return []*schema.Message{schema.SystemMessage("You release software."), schema.UserMessage(request)}, err
