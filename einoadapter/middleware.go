@@ -116,8 +116,8 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, st *adk.Typ
 	}
 	saved.count()
 	next := *st
-	if pair := takePair[M](ctx); pair != nil {
-		next.Messages = append(st.Messages[:len(st.Messages):len(st.Messages)], pair...)
+	if asked := takeAsked[M](ctx); asked != nil {
+		next.Messages = append(st.Messages[:len(st.Messages):len(st.Messages)], asked...)
 	}
 	next.Messages = spaced(next.Messages)
 	e.input.look(inputsOf(next.Messages))

@@ -241,6 +241,7 @@ func cancelAndResume[M adk.MessageType](t *testing.T, stream bool) {
 	seen := one.run(t, opt, adk.WithCheckPointID("cp"))
 	assert.Equal(t, both[:3], seen[:3])
 	assert.Contains(t, seen[len(seen)-1], "agent canceled")
+	assert.Empty(t, one.events.of(core.EventRunPaused), "that is NewCallback's to tell, once")
 
 	m2 := acts[M](t, turns[2], turns[3])
 	two := newCast(stream, m2)
@@ -271,4 +272,36 @@ func ctxCancel[M adk.MessageType](t *testing.T, stream bool) {
 	assert.Equal(t, core.EndCancelled, end.Reason)
 	assert.ErrorIs(t, end.Err, context.Canceled)
 	assert.Len(t, end.Open, 1)
+}
+
+// A run that is cancelled while the model is asked to explain has been asked before in the same turn: a resume knows both answers.
+func TestCancelDuringTheExplanationThenResume(t *testing.T) {
+	everyADK(t, cancelExplanation[*adkMessage], cancelExplanation[*adkAgentic])
+}
+
+func cancelExplanation[M adk.MessageType](t *testing.T, stream bool) {
+	lists, saved := core.NewMemoryStore(), &checkpoints{}
+	process := func(turns ...turn) (*cast[M], *actor[M]) {
+		m := acts[M](t, turns...)
+		c := newCast(stream, m)
+		c.todo.Store, c.todo.OnExhausted, c.store = lists, core.Explain, saved
+		return c, m
+	}
+	cut := says("I could not because").waiting()
+	one, _ := process(calls(write("c1", "in_progress")), says(answer), says("It stands."), cut)
+	opt, cancel := adk.WithCancel()
+	go func() {
+		<-cut.began
+		h, _ := cancel(adk.WithAgentCancelMode(adk.CancelImmediate))
+		_ = h.Wait()
+		close(cut.wait)
+	}()
+	one.run(t, opt, adk.WithCheckPointID("cp"))
+
+	two, m := process(says("I could not."))
+	assert.Equal(t, []string{"assistant: I could not."}, two.resume(t, "cp"))
+	req := m.requests()[0]
+	require.Equal(t, "system user assistant+c1 tool:c1 assistant user assistant user", roles(req))
+	assert.Equal(t, answer, req[4].Text)
+	assert.Equal(t, "It stands.", req[6].Text)
 }

@@ -79,12 +79,13 @@ func (e *execution) begin(ctx context.Context) (*core.Run, *savedRun, error) {
 	return run, saved, nil
 }
 
-// fail ends the run by an error of one of our own hooks, which eino retries no more, and returns that error.
+// fail ends the run by an error of one of our own hooks, which eino retries no more, and returns that error. An interrupt is no
+// end: NewCallback tells of it.
 func (e *execution) fail(ctx context.Context, err error) error {
 	e.mu.Lock()
 	run := e.run
 	e.mu.Unlock()
-	if run != nil {
+	if run != nil && !isInterrupt(err) {
 		_, _ = run.Finish(ctx, core.Outcome{Reason: endReason(err), Err: err}) // err says more than what the store may add
 	}
 	return err
