@@ -258,6 +258,12 @@ func newPlanner(t testing.TB, cfg core.Config) *core.Planner {
 	return p
 }
 
+// openItem puts one open item on a session's list.
+func openItem(p *core.Planner, session string) error {
+	_, err := p.Update(context.Background(), session, func([]core.Item) ([]core.Item, error) { return []core.Item{{Content: "Ship it"}}, nil })
+	return err
+}
+
 func user(text string) []*schema.Message { return []*schema.Message{schema.UserMessage(text)} }
 
 func inSession(id string) context.Context { return core.WithSession(context.Background(), id) }

@@ -244,6 +244,19 @@ func TestGraphHistoryWithNeighbouringAnswers(t *testing.T) {
 	})
 }
 
+// So is one that ends with an answer, when the model's own answer comes behind that and is corrected.
+func TestGraphHistoryThatEndsWithAnAnswer(t *testing.T) {
+	everyWay(t, func(t *testing.T, g agentGraph, w way) {
+		p := newPlanner(t, core.Config{})
+		require.NoError(t, openItem(p, "s"))
+		m := newLines(say("Going on."), say("Not yet."))
+		in := []*schema.Message{schema.UserMessage("Ship it."), schema.AssistantMessage("Wait for me.", nil)}
+		_, err := w.run(inSession("s"), g.build(t, rig{planner: p, model: m}), in)
+		require.NoError(t, err)
+		require.Equal(t, "system user assistant user assistant user", shape(m.requests()[1]))
+	})
+}
+
 // A graph that goes from the answer back to the model has a run for each answer, and one history.
 func TestGraphSeveralRunsInOneInvocation(t *testing.T) {
 	for _, w := range ways() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/todoguard/todoguard/core"
 	"github.com/todoguard/todoguard/core/storytest"
+	"github.com/todoguard/todoguard/einoadapter"
 )
 
 // The block goes with a request and stays nowhere: not in events, history, checkpoint or the caller's own message; and each
@@ -186,6 +187,18 @@ func TestHistoryBuiltFromEventsIsRepaired(t *testing.T) {
 	ends := c.events.of(core.EventRunEnded)
 	require.Len(t, ends, 2, "each round is a run")
 	assert.NotEqual(t, ends[0].RunID, ends[1].RunID)
+}
+
+// A history of the caller's that ends with an answer: the model's own answer comes behind that, and the correction after it.
+func TestHistoryThatEndsWithAnAnswer(t *testing.T) {
+	m := acts[*adkMessage](t, says("Going on."), says("Not yet."))
+	c := newCast(false, m)
+	c.todo = einoadapter.Config{Planner: newPlanner(t, core.Config{})}
+	require.NoError(t, openItem(c.todo.Planner, "s"))
+	in := []*schema.Message{schema.UserMessage(question), schema.AssistantMessage("Wait for me.", nil)}
+	seen := watch(t, c.runner(t).Run(core.WithSession(t.Context(), "s"), in))
+	assert.Equal(t, []string{"assistant: Going on.", "assistant: Not yet."}, seen)
+	assert.Equal(t, "system user assistant user assistant user", roles(m.requests()[1]))
 }
 
 type fixedParts struct{}

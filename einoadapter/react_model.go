@@ -130,7 +130,7 @@ func (t *reactTurn) play(ctx context.Context, req []*schema.Message, call askFun
 		t.box.update(func(d *runData) { d.Given, d.Closing = true, true })
 		pair := []*schema.Message{msg, correctionMessage(v.Message)}
 		t.before = append(t.before, pair...)
-		t.req = slices.Concat(t.req, pair)
+		t.req = spaced(slices.Concat(t.req, pair))
 		if req, err = t.request(ctx); err != nil {
 			return nil, err
 		}
