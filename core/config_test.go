@@ -54,12 +54,15 @@ func TestConfigDefaults(t *testing.T) {
 	require.NotNil(t, got.Now)
 	require.NotEmpty(t, got.NewID())
 	require.NotEqual(t, got.NewID(), got.NewID())
-	got.Store, got.Now, got.NewID = nil, nil, nil
+	require.Equal(t, DefaultTexts(), *got.Texts)
+	got.Store, got.Now, got.NewID, got.Texts = nil, nil, nil, nil
 	require.Equal(t, Config{
 		ToolName: "write_todos", Limits: Limits{Items: 100, Content: 1000, ID: 80}, Updates: Replace, Tools: ToolsWrite, Results: ResultsFull,
 		Reminder: &Reminder{After: 5, Every: 5}, Arm: ArmAlways, OnExhausted: Proceed, MaxFailures: 2, CheckTime: 2 * time.Minute, CheckOutput: 2000,
 		WaitTime: 10 * time.Second, WaitEvidence: 16 << 10,
 	}, got)
+	got.Reminder.After = 1
+	require.Equal(t, 5, p.Config().Reminder.After, "a copy")
 }
 
 // A Config is read once: what the host does to it afterwards has no effect.

@@ -134,5 +134,6 @@ func (o *observers) deliver(fn func(context.Context, Event), q queued) {
 	defer o.mu.Lock()
 	e := q.e
 	e.Todos, e.Dropped, e.Reopened, e.Open = cloneItems(e.Todos), cloneItems(e.Dropped), cloneItems(e.Reopened), cloneItems(e.Open)
+	e.Checks, e.Calls, e.Superseded = slices.Clone(e.Checks), slices.Clone(e.Calls), slices.Clone(e.Superseded)
 	fn(q.ctx, e)
 }

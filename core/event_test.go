@@ -253,3 +253,34 @@ func TestNothingAfterTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, s.Todos)
 }
+
+// An observer may do with an event's slices what it likes.
+func TestAnEventsSlicesAreTheReceiversOwn(t *testing.T) {
+	spoil := func(_ context.Context, e Event) {
+		for i := range e.Checks {
+			e.Checks[i].Output = "spoiled"
+		}
+		for i := range e.Calls {
+			e.Calls[i].Name = "spoiled"
+		}
+		for i := range e.Superseded {
+			e.Superseded[i] = "spoiled"
+		}
+	}
+	p, err := New(Config{OnEvent: spoil, Checks: ForAll(func(context.Context, Item) CheckResult {
+		return CheckResult{Status: CheckPassed, Output: "fine"}
+	})})
+	require.NoError(t, err)
+	rec := &recorder{}
+	p.Observe(rec.observe)
+	r := begin(t, p)
+	turn(t, r, "1 in_progress A", "2 pending B")
+	say(t, r, "First.")
+	work(t, r)
+	require.Equal(t, "fine", accepted(t, turn(t, r, "1 completed A", "2 in_progress B")).Checks[0].Output)
+	finish(t, r, "Second.")
+	text := fmt.Sprint(rec.events())
+	require.Contains(t, text, "fine")
+	require.Contains(t, text, "First.")
+	require.NotContains(t, text, "spoiled")
+}

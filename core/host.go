@@ -39,6 +39,7 @@ func snapshot(st *state, v Version) Snapshot {
 	}
 	if st.Wait != nil {
 		w := *st.Wait
+		w.Tasks, w.Evidence = slices.Clone(w.Tasks), slices.Clone(w.Evidence)
 		s.Wait = &w
 	}
 	return s
@@ -130,8 +131,8 @@ func (p *Planner) change(ctx context.Context, session string, step func(prev *st
 	}
 }
 
-// Clear deletes a session's document: list, failures of checks, everything. Clearing what is not there is no error. A list that
-// was there is told as a list_changed event of an empty list with the revision 0.
+// Clear deletes a session's document: list, failures of checks, everything. Clearing what is not there is no error. It is told as
+// a list_changed event of an empty list with the revision 0, whether or not there was one.
 func (p *Planner) Clear(ctx context.Context, session string) error {
 	if session == "" {
 		return fmt.Errorf("core: clear: %w", ErrNoSession)

@@ -33,8 +33,12 @@ func New(cfg Config) (*Planner, error) {
 	return p, nil
 }
 
-// Config returns the configuration with its defaults filled in.
-func (p *Planner) Config() Config { return p.cfg }
+// Config returns the configuration with its defaults filled in, Texts and Reminder as copies.
+func (p *Planner) Config() Config {
+	cfg, texts, reminder := p.cfg, p.texts, *p.cfg.Reminder
+	cfg.Texts, cfg.Reminder = &texts, &reminder
+	return cfg
+}
 
 // Observe registers fn for every event from now on. Events come one at a time and in order, on the goroutine that caused
 // one of them; fn should return quickly and may call the Planner. stop unregisters it.

@@ -253,7 +253,7 @@ func (r *Run) finalWait(ctx context.Context) (*WaitOutcome, error) {
 	st, boundary := r.st, r.rs.Boundary
 	info := WaitInfo{Session: r.rs.Session, RunID: r.rs.ID, Boundary: boundary, Revision: st.Revision, Todos: st.items(), Final: true}
 	prior := *w
-	prior.Tasks = slices.Clone(w.Tasks)
+	prior.Tasks, prior.Evidence = slices.Clone(w.Tasks), slices.Clone(w.Evidence)
 	r.mu.Unlock()
 	v, err := r.p.cfg.validateWait(ctx, prior.Tasks, info, &prior)
 	r.mu.Lock()

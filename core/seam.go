@@ -50,7 +50,7 @@ type Outcome struct {
 	// Answer is the model's last text. "" if there is none, and also when the call that a correction asked for failed:
 	// then the held answer alone is delivered.
 	Answer string
-	Reason EndReason // "": EndAnswered
+	Reason EndReason // "": EndAnswered, or what Err says: EndCancelled for a context's error, else EndFailed
 	Err    error     // the error that ended the run; nil if none did
 }
 

@@ -142,6 +142,7 @@ func (c *Config) validateWait(ctx context.Context, ids []string, info WaitInfo, 
 	if a.v.Evidence != nil && !(json.Valid(a.v.Evidence) && utf8.Valid(a.v.Evidence)) {
 		return WaitValidation{}, fmt.Errorf("core: ValidateWait: Evidence is %.40q, want JSON: %w", a.v.Evidence, ErrConfig)
 	}
+	a.v.Evidence = slices.Clone(a.v.Evidence) // the host may use its bytes again
 	if a.v.Status != WaitValid && a.v.Status != WaitCancelled {
 		a.v.Status = WaitInvalid
 	}

@@ -484,6 +484,25 @@ func TestWaitEvidence(t *testing.T) {
 		b.Tasks[0] = "changed"
 		require.Equal(t, "t", bound(t, r).Tasks[0])
 	})
+	t.Run("the host's bytes stay the host's", func(t *testing.T) {
+		proof := []byte(`{"g":1}`)
+		w, r, _ := newWait(t, Config{}, evidence(string(proof)), say1(WaitValid, ""))
+		validate := w.validate
+		r.p.cfg.ValidateWait = func(ctx context.Context, ids []string, info WaitInfo, prior *WaitBinding) (WaitValidation, error) {
+			v, err := validate(ctx, ids, info, prior)
+			if prior != nil {
+				require.JSONEq(t, `{"g":1}`, string(prior.Evidence))
+				prior.Evidence[5] = '3' // of its own copy
+				return v, err
+			}
+			v.Evidence = proof
+			return v, err
+		}
+		accepted(t, declare(t, r, "t"))
+		proof[5] = '2' // as a pooled buffer is
+		require.Equal(t, Accept, say(t, r, "x").Action)
+		require.JSONEq(t, `{"g":1}`, string(bound(t, r).Evidence))
+	})
 }
 
 // A conflict over bookkeeping does not ask the host twice.
