@@ -103,8 +103,12 @@ func settle(r rules, prev, next *state, outcomes map[string]CheckReport) (*state
 			} else {
 				held = append(held, i)
 			}
-		default:
-			held = append(held, i)
+		default: // no verdict: where it was
+			if was := find(prev.Todos, it.ID); was >= 0 && prev.Todos[was].Status == StatusCancelled {
+				it.Status = StatusCancelled
+			} else {
+				held = append(held, i)
+			}
 		}
 		reports = append(reports, rep)
 	}

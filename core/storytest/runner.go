@@ -297,8 +297,10 @@ func (p *play) checker(it core.Item) core.Check {
 			return core.CheckResult{Status: core.CheckPassed, Output: out}
 		case "fail":
 			return core.CheckResult{Status: core.CheckFailed, Output: out}
+		case string(core.CheckNotRun), string(core.CheckTimed):
+			return core.CheckResult{Status: core.CheckStatus(kind), Output: out}
 		}
-		p.problem("the outcome %q of item %s: want pass or fail", outcomes[n], it.ID)
+		p.problem("the outcome %q of item %s: want pass, fail, could not run or timed out", outcomes[n], it.ID)
 		return core.CheckResult{}
 	}
 }
