@@ -2,6 +2,7 @@ package einoadapter
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components"
@@ -33,10 +34,10 @@ func (a asker) GetType() string {
 
 func (a asker) generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
 	if components.IsCallbacksEnabled(a.inner) {
-		return a.inner.Generate(ctx, in, opts...)
+		return notNil(a.inner.Generate(ctx, in, opts...))
 	}
 	ctx = callbacks.OnStart(ctx, &model.CallbackInput{Messages: in})
-	out, err := a.inner.Generate(ctx, in, opts...)
+	out, err := notNil(a.inner.Generate(ctx, in, opts...))
 	if err != nil {
 		callbacks.OnError(ctx, err)
 		return nil, err
@@ -46,8 +47,13 @@ func (a asker) generate(ctx context.Context, in []*schema.Message, opts ...model
 }
 
 func (a asker) stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	given := func(m *schema.Message) (*schema.Message, error) { return notNil(m, nil) }
 	if components.IsCallbacksEnabled(a.inner) {
-		return a.inner.Stream(ctx, in, opts...)
+		out, err := a.inner.Stream(ctx, in, opts...)
+		if err != nil {
+			return nil, err
+		}
+		return schema.StreamReaderWithConvert(out, given), nil
 	}
 	ctx = callbacks.OnStart(ctx, &model.CallbackInput{Messages: in})
 	out, err := a.inner.Stream(ctx, in, opts...)
@@ -58,5 +64,14 @@ func (a asker) stream(ctx context.Context, in []*schema.Message, opts ...model.O
 	_, seen := callbacks.OnEndWithStreamOutput(ctx, schema.StreamReaderWithConvert(out, func(m *schema.Message) (*model.CallbackOutput, error) {
 		return &model.CallbackOutput{Message: m}, nil
 	}))
-	return schema.StreamReaderWithConvert(seen, func(c *model.CallbackOutput) (*schema.Message, error) { return c.Message, nil }), nil
+	return schema.StreamReaderWithConvert(seen, func(c *model.CallbackOutput) (*schema.Message, error) { return given(c.Message) }), nil
+}
+
+// notNil makes an error of a message, or a chunk of one, that is nil: the branch of a graph runs on its caller's goroutine,
+// where a panic ends the process.
+func notNil(m *schema.Message, err error) (*schema.Message, error) {
+	if m == nil && err == nil {
+		err = errors.New("einoadapter: the model gave a nil message and no error")
+	}
+	return m, err
 }
