@@ -40,7 +40,7 @@ type GraphConfig struct {
 	// only where 5 steps are left, so that a write fits in. Where the limit is reached after it, the run ends with the answer
 	// that was given, in place of compose.ErrExceedMaxSteps. A resumed run counts from zero, as eino does.
 	MaxRunSteps int
-	// OtherSteps is how many of these the graph's other nodes take on the way into the loop and out of it; 0: none.
+	// OtherSteps is how many of these the graph's other nodes take in all, on the way into the loop, out of it and back; 0: none.
 	OtherSteps int
 
 	// Live passes a streamed answer on from its first chunk of text, while nothing is open and no answer is held. It is for

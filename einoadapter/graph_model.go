@@ -69,10 +69,7 @@ func (m *loopModel) before(ctx context.Context, in []*schema.Message) (*runBox, 
 		}
 		s.Asked = in
 		req = slices.Concat(s.Messages, in)
-		if s.Run == nil {
-			s.Run = &runBox{}
-		}
-		box = s.Run
+		box = s.box()
 	})
 	if err != nil {
 		return nil, nil, err

@@ -80,7 +80,7 @@ func (l *Loop) judge(ctx context.Context, box *runBox, run seams, msg *schema.Me
 		if left < stepsFinish { // nothing is held this late: the message is the answer
 			next = l.cfg.Next
 			deliver(ctx, run, msg)
-			if err := l.forget(ctx); err != nil {
+			if err := forget(ctx, box, 0); err != nil {
 				return "", err
 			}
 		}
@@ -114,7 +114,7 @@ func (l *Loop) Finish() *compose.Lambda {
 			in.Close()
 			return nil, err
 		}
-		if err := l.forget(ctx); err != nil {
+		if err := forget(ctx, box, stepsFinish); err != nil {
 			in.Close()
 			return nil, err
 		}
@@ -180,12 +180,7 @@ func (l *Loop) callTool(ctx context.Context, c core.Call) (string, error) {
 // current is the run of the graph that ctx belongs to, resumed if it was restored from a checkpoint.
 func (l *Loop) current(ctx context.Context) (*runBox, seams, error) {
 	var box *runBox
-	err := withGraphState(ctx, func(s *GraphState) {
-		if s.Run == nil {
-			s.Run = &runBox{}
-		}
-		box = s.Run
-	})
+	err := withGraphState(ctx, func(s *GraphState) { box = s.box() })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -193,9 +188,10 @@ func (l *Loop) current(ctx context.Context) (*runBox, seams, error) {
 	return box, run, err
 }
 
-// forget takes a run that is over out of the state: what comes later in the graph is another run.
-func (l *Loop) forget(ctx context.Context) error {
-	return withGraphState(ctx, func(s *GraphState) { s.Run = nil })
+// forget takes a run that is over, with so many steps to come, out of the state: what comes later in the graph is another
+// run, under the same limit.
+func forget(ctx context.Context, box *runBox, steps int) error {
+	return withGraphState(ctx, func(s *GraphState) { s.Run, s.steps = nil, box.step(steps) })
 }
 
 // left is how many steps the loop may still take.

@@ -32,6 +32,16 @@ type GraphState struct {
 	Asked []*schema.Message
 	// Run is the run and what the loop remembers of it; nil before the first model call and after the last.
 	Run *runBox
+
+	steps int // steps that earlier runs of this invocation took; not saved, as those of a runBox
+}
+
+// box is the run of the graph, one that has not begun if there is none.
+func (s *GraphState) box() *runBox {
+	if s.Run == nil {
+		s.Run = &runBox{steps: s.steps}
+	}
+	return s.Run
 }
 
 // NewGraphState returns an empty state, for compose.WithGenLocalState.

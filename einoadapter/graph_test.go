@@ -261,28 +261,8 @@ func TestGraphHistoryThatEndsWithAnAnswer(t *testing.T) {
 func TestGraphSeveralRunsInOneInvocation(t *testing.T) {
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
-			ctx, log := t.Context(), &eventLog{}
-			m := newLines(do(plan("c1", "in_progress")), say("One."), do(plan("c2", "completed")), say("Closed."), do(plan("c3", "in_progress")), say("Two."), do(plan("c4", "completed")), say("Closed."))
-			g := compose.NewGraph[[]*schema.Message, *schema.Message](compose.WithGenLocalState(einoadapter.NewGraphState))
-			asked := false
-			require.NoError(t, g.AddLambdaNode("answer", compose.InvokableLambda(func(_ context.Context, m *schema.Message) (*schema.Message, error) { return m, nil })))
-			require.NoError(t, g.AddLambdaNode("user", compose.InvokableLambda(func(context.Context, *schema.Message) ([]*schema.Message, error) {
-				return user("And again."), nil
-			})))
-			loop, err := einoadapter.AddLoop(ctx, g, &einoadapter.GraphConfig{Planner: newPlanner(t, core.Config{OnEvent: log.add}), Model: m, Next: "answer"})
-			require.NoError(t, err)
-			require.NoError(t, errors.Join(
-				g.AddEdge(compose.START, "model"), g.AddEdge("user", "model"),
-				g.AddBranch("answer", compose.NewGraphBranch(func(context.Context, *schema.Message) (string, error) {
-					if asked {
-						return compose.END, nil
-					}
-					asked = true
-					return "user", nil
-				}, map[string]bool{"user": true, compose.END: true}))))
-			r, err := g.Compile(ctx, loop.CompileOptions()...)
-			require.NoError(t, err)
-			answer, err := w.run(inSession("s"), r, user("Once."))
+			log, m := &eventLog{}, twoRuns()
+			answer, err := w.run(inSession("s"), buildTwoRuns(t, rig{planner: newPlanner(t, core.Config{OnEvent: log.add}), model: m}), user("Once."))
 			require.NoError(t, err)
 			require.Equal(t, "Two.", answer)
 			ends := log.of(core.EventRunEnded)
@@ -292,4 +272,52 @@ func TestGraphSeveralRunsInOneInvocation(t *testing.T) {
 			require.Contains(t, shape(m.requests()[4]), "tool:c2 assistant user")
 		})
 	}
+}
+
+// The later run has what the earlier one left of the steps: 8 and 3 outside the loops of 19, and what it answers is not lost.
+func TestGraphSeveralRunsShareTheSteps(t *testing.T) {
+	for _, w := range ways() {
+		for limit := 14; limit <= 20; limit++ {
+			t.Run(fmt.Sprint(w.name, "/", limit), func(t *testing.T) {
+				m := twoRuns()
+				answer, err := w.run(inSession("s"), buildTwoRuns(t, rig{planner: newPlanner(t, core.Config{}), model: m, maxSteps: limit}), user("Once."))
+				require.NoError(t, err)
+				require.Equal(t, "Two.", answer)
+				want := 6
+				if limit >= 19 {
+					want = 8 // with room for a correction
+				}
+				require.Len(t, m.requests(), want)
+			})
+		}
+	}
+}
+
+func twoRuns() *lineModel {
+	return newLines(do(plan("c1", "in_progress")), say("One."), do(plan("c2", "completed")), say("Closed."), do(plan("c3", "in_progress")), say("Two."), do(plan("c4", "completed")), say("Closed."))
+}
+
+// buildTwoRuns is a graph that asks once more after the first answer; three steps are outside the loop.
+func buildTwoRuns(t *testing.T, r rig) agentRunnable {
+	ctx := t.Context()
+	g := compose.NewGraph[[]*schema.Message, *schema.Message](compose.WithGenLocalState(einoadapter.NewGraphState))
+	asked := false
+	require.NoError(t, g.AddLambdaNode("answer", compose.InvokableLambda(func(_ context.Context, m *schema.Message) (*schema.Message, error) { return m, nil })))
+	require.NoError(t, g.AddLambdaNode("user", compose.InvokableLambda(func(context.Context, *schema.Message) ([]*schema.Message, error) {
+		return user("And again."), nil
+	})))
+	loop, err := einoadapter.AddLoop(ctx, g, &einoadapter.GraphConfig{Planner: r.planner, Model: r.model, Next: "answer", MaxRunSteps: r.maxSteps, OtherSteps: 3})
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(
+		g.AddEdge(compose.START, "model"), g.AddEdge("user", "model"),
+		g.AddBranch("answer", compose.NewGraphBranch(func(context.Context, *schema.Message) (string, error) {
+			if asked {
+				return compose.END, nil
+			}
+			asked = true
+			return "user", nil
+		}, map[string]bool{"user": true, compose.END: true}))))
+	out, err := g.Compile(ctx, loop.CompileOptions()...)
+	require.NoError(t, err)
+	return out
 }
