@@ -19,15 +19,18 @@ func waitsFor(items []Item, i int) []string {
 	return out
 }
 
-// nextActionable is the first actionable item, the one in progress before all others; nil if there is none. What
-// depends on an item that needs replanning is never actionable, since all that it depends on must be completed.
+// nextActionable is the first actionable item, the one in progress before all others; nil if there is none. It is none whose chain
+// holds an item that needs replanning: the rules let nothing start or complete on top of one, but a stored list may be from elsewhere.
 func nextActionable(items []Item) *Item {
 	best := -1
 	for i := range items {
+		if !actionable(items, i) || len(items[i].DependsOn) > 0 && onStuck(items, i) {
+			continue
+		}
 		if items[i].Status == StatusInProgress {
 			return &items[i]
 		}
-		if best < 0 && actionable(items, i) {
+		if best < 0 {
 			best = i
 		}
 	}
@@ -35,6 +38,27 @@ func nextActionable(items []Item) *Item {
 		return nil
 	}
 	return &items[best]
+}
+
+// onStuck reports whether the chain of what items[i] depends on holds an item that needs replanning.
+func onStuck(items []Item, i int) bool {
+	seen := make([]bool, len(items))
+	for todo := []int{i}; len(todo) > 0; {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, id := range items[at].DependsOn {
+			j := find(items, id)
+			switch {
+			case j < 0 || seen[j]:
+			case items[j].Status == StatusNeedsReplan:
+				return true
+			default:
+				seen[j] = true
+				todo = append(todo, j)
+			}
+		}
+	}
+	return false
 }
 
 // judgeDependencies is rule 8: known ids, no cycle, nothing started or done before what it depends on.

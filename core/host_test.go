@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -383,4 +384,20 @@ func TestRuleErrorIsData(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "x", e.Item)
 	require.True(t, json.Valid([]byte(refusal(e, nil))))
+}
+
+// A stored list may come from elsewhere: whatever it holds, what stands on an item that needs replanning is not next.
+func TestNextIsNeverOnAStuckChain(t *testing.T) {
+	p, _ := newTest(t, Config{Dependencies: true})
+	doc := `{"todos":[{"id":"1","content":"A","status":"needs_replan"},{"id":"2","content":"B","status":"completed","depends_on":["1"]},` +
+		`{"id":"3","content":"C","status":"in_progress","depends_on":["2","9","3"]},{"id":"4","content":"D","status":"pending"%s}]}`
+	for deps, want := range map[string]string{"": "4", `,"depends_on":["2"]`: ""} {
+		require.NoError(t, p.Clear(t.Context(), sess))
+		_, err := p.store.Save(t.Context(), sess, fmt.Appendf(nil, doc, deps), "")
+		require.NoError(t, err)
+		it, ok, err := p.NextActionable(t.Context(), sess)
+		require.NoError(t, err)
+		require.Equal(t, want, it.ID)
+		require.Equal(t, want != "", ok)
+	}
 }

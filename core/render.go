@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -71,19 +70,23 @@ func lastLine(s string) string {
 	return s
 }
 
-// namedItems lists open items inside a sentence. Long lists are cut: the block has them all.
+// namedItems lists open items inside a sentence. Of a long list the later ones are named by their ids: the block has them all.
 func namedItems(open []Item) string {
 	const most = 10
 	var b strings.Builder
 	for i := range open {
-		if i == most {
-			fmt.Fprintf(&b, "; and %d more", len(open)-most)
-			break
-		}
-		if i > 0 {
+		id := lineText(open[i].ID)
+		switch {
+		case i > most:
+			b.WriteString(", " + id)
+			continue
+		case i == most:
+			b.WriteString("; and " + id)
+			continue
+		case i > 0:
 			b.WriteString("; ")
 		}
-		b.WriteString(lineText(open[i].ID) + ` "` + lineText(open[i].Content) + `"`) // no escapes: many scripts need what strconv.Quote takes apart
+		b.WriteString(id + ` "` + lineText(open[i].Content) + `"`) // no escapes: many scripts need what strconv.Quote takes apart
 	}
 	return b.String()
 }
