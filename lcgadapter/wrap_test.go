@@ -82,7 +82,6 @@ func TestWrapRefuses(t *testing.T) {
 func TestOptionsFillTheConfig(t *testing.T) {
 	store := core.NewMemoryStore()
 	reminded := core.Reminder{After: 2, Every: 3}
-	texts := core.Texts{Block: "Do these."}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	opts := []lcgadapter.Option{
 		lcgadapter.WithStore(store), lcgadapter.WithToolName("plan"), lcgadapter.WithLimits(core.Limits{Items: 7}),
@@ -94,7 +93,7 @@ func TestOptionsFillTheConfig(t *testing.T) {
 			return core.WaitValidation{}, nil
 		}),
 		lcgadapter.WithWaitTime(time.Minute), lcgadapter.WithWaitEvidence(6), lcgadapter.WithOnStoreError(func(_ context.Context, err error) error { return err }),
-		lcgadapter.WithOnEvent(func(context.Context, core.Event) {}), lcgadapter.WithTexts(texts), lcgadapter.WithNow(func() time.Time { return now }),
+		lcgadapter.WithOnEvent(func(context.Context, core.Event) {}), lcgadapter.WithTexts(core.Texts{Block: "Do these."}), lcgadapter.WithNow(func() time.Time { return now }),
 		lcgadapter.WithNewID(func() string { return "id" }),
 	}
 	got := plugin(t, opts...).Planner().Config()
@@ -102,7 +101,7 @@ func TestOptionsFillTheConfig(t *testing.T) {
 	require.Equal(t, "plan", got.ToolName)
 	require.Equal(t, 7, got.Limits.Items)
 	require.Equal(t, &reminded, got.Reminder)
-	require.Equal(t, texts, *got.Texts)
+	require.Equal(t, "Do these.", got.Texts.Block)
 	require.Equal(t, now, got.Now())
 	require.Equal(t, "id", got.NewID())
 	zero := plugin(t).Planner().Config()
