@@ -41,7 +41,9 @@ func (e *Executor) Call(ctx context.Context, inputs map[string]any, options ...c
 	if h := inner.CallbacksHandler; h != nil {
 		inner.CallbacksHandler = cleanHandler{Handler: h, plugin: p}
 	}
-	w := &watch{limit: e.MaxIterations, handler: e.CallbacksHandler}
+	life, over := context.WithCancel(ctx) // not the ctx of the tools: what they start may go on
+	defer over()
+	w := &watch{limit: e.MaxIterations, handler: e.CallbacksHandler, life: life}
 	ctx = context.WithValue(ctx, watchKey{}, w)
 	out, err := inner.Call(ctx, inputs, options...)
 	if err != nil {
@@ -77,6 +79,7 @@ type watchKey struct{}
 type watch struct {
 	limit   int
 	handler callbacks.Handler
+	life    context.Context // of the Call
 
 	mu    sync.Mutex
 	state *core.RunState // of the run that has not ended

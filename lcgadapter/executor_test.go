@@ -219,18 +219,31 @@ func TestStepsOfARunThatDidNotFinish(t *testing.T) {
 	require.Equal(t, twoOpen, steps[1].Action.ToolInput)
 }
 
-// The runs that several calls share go when the ctx of a run that was cut off ends.
+// The runs that several calls share go when a run is cut off: with the executor of NewExecutor at once, with another one when
+// the ctx ends.
 func TestACutOffTurnLeavesNothingBehind(t *testing.T) {
 	boom := errors.New("boom")
 	broken := tool{"broken", func(context.Context, string) (string, error) { return "", boom }}
-	a, err := lcgadapter.Wrap(agents.NewOpenAIFunctionsAgent(script(
-		calls("c1", "TaskCreate", `{"subject":"Read"}`, "c2", "broken", searchX, "c3", "TaskCreate", `{"subject":"Write"}`)), []tools.Tool{broken}), lcgadapter.WithTools(core.ToolsTasks))
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(session(t))
-	_, err = chains.Run(ctx, lcgadapter.NewExecutor(a), "go")
-	require.ErrorIs(t, err, boom)
-	cancel()
-	require.Eventually(t, func() bool { return a.SharedRuns() == 0 }, time.Second, time.Millisecond)
+	for name, plain := range map[string]bool{"our executor": false, "a plain executor": true} {
+		t.Run(name, func(t *testing.T) {
+			a, err := lcgadapter.Wrap(agents.NewOpenAIFunctionsAgent(script(
+				calls("c1", "TaskCreate", `{"subject":"Read"}`, "c2", "broken", searchX, "c3", "TaskCreate", `{"subject":"Write"}`)), []tools.Tool{broken}), lcgadapter.WithTools(core.ToolsTasks))
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(session(t))
+			defer cancel()
+			var executor chains.Chain = lcgadapter.NewExecutor(a)
+			if plain {
+				executor = agents.NewExecutor(a)
+			}
+			_, err = chains.Run(ctx, executor, "go")
+			require.ErrorIs(t, err, boom)
+			if plain {
+				require.Equal(t, 1, a.SharedRuns())
+				cancel()
+			}
+			require.Eventually(t, func() bool { return a.SharedRuns() == 0 }, time.Second, time.Millisecond)
+		})
+	}
 }
 
 // An executor inside a tool has nothing to do with the one outside: not its handler, nor its limit.

@@ -20,8 +20,8 @@ type sharedRun struct {
 	stop func() bool // takes back the clean-up that waits for the end of ctx
 }
 
-// share keeps the run of a turn with several todo calls until the last of them is made or ctx is done. It returns where
-// to find it, or "" for a turn with fewer.
+// share keeps the run of a turn with several todo calls until the last of them is made, the [Executor]'s Call is over or ctx
+// is done. It returns where to find it, or "" for a turn with fewer.
 func (p *Plugin) share(ctx context.Context, run *core.Run, calls []core.Call) string {
 	n := 0
 	for _, c := range calls {
@@ -33,6 +33,9 @@ func (p *Plugin) share(ctx context.Context, run *core.Run, calls []core.Call) st
 		return ""
 	}
 	key := token()
+	if w := watchOf(ctx); w != nil {
+		ctx = w.life
+	}
 	s := &p.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
