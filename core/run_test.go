@@ -285,6 +285,23 @@ func TestStoreComesBack(t *testing.T) {
 		require.Equal(t, []string{"1 in_progress A"}, storedLines(t, p))
 		accepted(t, writeList(t, r, "1 completed A")) // it has seen it now
 	})
+	t.Run("list unseen, of schema 0", func(t *testing.T) {
+		store := faulty()
+		p, rec := newTest(t, Config{Store: store, OnStoreError: goOn})
+		_, err := store.Store.Save(t.Context(), sess, []byte(`{"todos":[{"id":"1","content":"A","status":"in_progress"}]}`), "") // its revision is 0
+		require.NoError(t, err)
+		r := begin(t, p)
+		down(store)
+		require.Empty(t, before(t, r))
+		after(t, r, Response{Calls: []Call{{ID: "c", Name: DefaultToolName}}})
+		lost, err := r.WriteTodos(t.Context(), "c", args("1 in_progress Mine"))
+		require.NoError(t, err)
+		require.Contains(t, lost, "not_saved")
+		require.Equal(t, "c", rec.events(EventWriteRefused)[0].CallID)
+		store.set(nil, nil)
+		refused(t, writeList(t, r, "1 in_progress Mine"), CodeStaleWrite)
+		require.Equal(t, []string{"1 in_progress A"}, storedLines(t, p))
+	})
 	t.Run("no list", func(t *testing.T) {
 		store := faulty()
 		p, _ := newTest(t, Config{Store: store, OnStoreError: goOn})

@@ -73,7 +73,7 @@ func (r *Run) batchIndex(c Call) int {
 
 func (r *Run) applyTask(ctx context.Context, c Call) (string, error) {
 	if err := r.known(ctx); err != nil {
-		return r.notSaved(ctx, err)
+		return r.notSaved(ctx, c, err)
 	}
 	t, bad := decodeTask(c)
 	if bad != nil {
@@ -104,7 +104,7 @@ func (r *Run) applyTask(ctx context.Context, c Call) (string, error) {
 	})
 	switch {
 	case err != nil:
-		return r.notSaved(ctx, err)
+		return r.notSaved(ctx, c, err)
 	case bad != nil:
 		return r.refuse(ctx, c, bad), nil
 	}

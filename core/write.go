@@ -33,7 +33,7 @@ func (r *Run) WriteTodos(ctx context.Context, callID, args string) (string, erro
 
 func (r *Run) writeTodos(ctx context.Context, c Call) (string, error) {
 	if err := r.known(ctx); err != nil {
-		return r.notSaved(ctx, err)
+		return r.notSaved(ctx, c, err)
 	}
 	if r.rs.Writes > 1 {
 		return r.refuse(ctx, c, refuse(CodeParallelWrite, "", "%s was called %d times in one response; none of the calls took effect. Send one call with the whole list.",
@@ -51,7 +51,7 @@ func (r *Run) writeTodos(ctx context.Context, c Call) (string, error) {
 	done, bad, err := r.commit(ctx, c.ID, w.wait, func(prev *state) (*state, report, *RuleError) { return apply(ruled, prev, w) })
 	switch {
 	case err != nil:
-		return r.notSaved(ctx, err)
+		return r.notSaved(ctx, c, err)
 	case bad != nil:
 		return r.refuse(ctx, c, bad), nil
 	}
@@ -87,7 +87,7 @@ func (r *Run) commit(ctx context.Context, callID string, wait []string, step fun
 	case r.rs.HasShown:
 		base, sum = r.rs.Shown, r.rs.ShownSum
 	case r.rs.Detached:
-		base = 0 // the store could not be read when the model was to be shown the list
+		base, sum = 0, (&state{}).sum() // the store could not be read when the model was to be shown the list: to it there is none
 	}
 	var outcomes map[string]CheckReport
 	var binding *WaitBinding
@@ -262,12 +262,12 @@ func (r *Run) refuse(ctx context.Context, c Call, e *RuleError) string {
 }
 
 // notSaved is the result where the store failed and the host lets the run go on.
-func (r *Run) notSaved(ctx context.Context, err error) (string, error) {
+func (r *Run) notSaved(ctx context.Context, c Call, err error) (string, error) {
 	if err = r.trouble(ctx, err); err != nil {
 		return "", err
 	}
 	e := refuse(CodeNotSaved, "", "The list could not be stored: nothing was saved. Go on with the work without it; you may try again later.")
-	r.p.emit(ctx, Event{Kind: EventWriteRefused, Session: r.rs.Session, RunID: r.rs.ID, Refusal: e})
+	r.p.emit(ctx, Event{Kind: EventWriteRefused, Session: r.rs.Session, RunID: r.rs.ID, CallID: c.ID, Refusal: e})
 	return refusal(e, nil), nil
 }
 
