@@ -110,8 +110,7 @@ type turn struct {
 func (a *Agent) turn(ctx context.Context, steps []schema.AgentStep) (*turn, error) {
 	p := a.plugin
 	t := &turn{agent: a, watch: watchOf(ctx)}
-	at, m, ok := p.lastMark(steps)
-	if ok {
+	if at, m, ok := p.lastMark(steps); ok {
 		run, err := p.planner.Resume(m.State)
 		if err != nil {
 			return nil, err
@@ -126,11 +125,15 @@ func (a *Agent) turn(ctx context.Context, steps []schema.AgentStep) (*turn, erro
 		t.mark = mark{Session: m.Session, Boundary: m.Boundary, Corrected: m.Corrected, Values: m.Values,
 			Turn: m.Turn + 1 + len(steps) - end} // steps behind the turn are answers that could not be parsed
 	} else {
-		run, err := p.begin(ctx)
+		var err error
+		if state := t.watch.open(); state != nil { // so far only answers that could not be parsed
+			t.run, err = p.planner.Resume(*state)
+		} else {
+			t.run, err = p.begin(ctx)
+		}
 		if err != nil {
 			return nil, err
 		}
-		t.run = run
 		t.mark = mark{Session: p.session(ctx), Boundary: token(), Turn: 1 + len(steps)}
 	}
 	t.last = a.lastTurn(t)

@@ -113,6 +113,9 @@ func (w *watch) done() {
 
 // open returns the state of the run that has not ended, or nil.
 func (w *watch) open() *core.RunState {
+	if w == nil {
+		return nil
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.state

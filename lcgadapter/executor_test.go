@@ -185,29 +185,6 @@ func TestTaskCallsOfOneResponseBuildOnEachOther(t *testing.T) {
 	}
 }
 
-// A store that fails ends the run with its error, unless the host lets it go on.
-func TestStoreErrors(t *testing.T) {
-	down := errors.New("down")
-	answer, err := chains.Run(session(t), lcgadapter.NewExecutor(wrapped(t, script(say("x")), lcgadapter.WithStore(failing{down}))), "go")
-	require.ErrorIs(t, err, down)
-	require.Empty(t, answer)
-
-	model := script(calls("c1", "write_todos", twoOpen), say("WITHOUT THE LIST"))
-	agent := wrapped(t, model, lcgadapter.WithStore(failing{down}), lcgadapter.WithOnStoreError(func(context.Context, error) error { return nil }))
-	answer, err = chains.Run(session(t), lcgadapter.NewExecutor(agent), "go")
-	require.NoError(t, err)
-	require.Equal(t, "WITHOUT THE LIST", answer)
-	require.Contains(t, model.requests[1].text(), "not_saved")
-}
-
-type failing struct{ err error }
-
-func (f failing) Load(context.Context, string) ([]byte, core.Version, error) { return nil, "", f.err }
-func (f failing) Save(context.Context, string, []byte, core.Version) (core.Version, error) {
-	return "", f.err
-}
-func (f failing) Delete(context.Context, string) error { return f.err }
-
 // A run that does not finish gives its steps as the model made them, too.
 func TestStepsOfARunThatDidNotFinish(t *testing.T) {
 	agent := wrapped(t, script(calls("c1", "search", searchX), calls("c2", "write_todos", twoOpen)))
@@ -266,10 +243,16 @@ func TestNestedExecutorsDoNotMix(t *testing.T) {
 // An answer that cannot be parsed is not the end of a run whose executor goes on.
 func TestAParserErrorThatIsHandledIsNoEnd(t *testing.T) {
 	var ends []core.Event
+	runs := map[string]bool{}
+	collectEnds := collect(&ends, core.EventRunEnded)
 	agent := wrapped(t, script(step{err: agents.ErrUnableToParseOutput}, calls("c1", "write_todos", twoDone), step{err: agents.ErrUnableToParseOutput}, say("ANSWER")),
-		lcgadapter.WithOnEvent(collect(&ends, core.EventRunEnded)))
+		lcgadapter.WithOnEvent(func(ctx context.Context, e core.Event) {
+			runs[e.RunID] = true
+			collectEnds(ctx, e)
+		}))
 	_, err := chains.Run(session(t), lcgadapter.NewExecutor(agent, agents.WithParserErrorHandler(agents.NewParserErrorHandler(nil))), "go")
 	require.NoError(t, err)
 	require.Len(t, ends, 1)
 	require.Equal(t, core.EndAnswered, ends[0].Reason)
+	require.Len(t, runs, 1, "also where the first answer was such a one")
 }

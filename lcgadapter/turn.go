@@ -25,8 +25,8 @@ func (t *turn) planFailed(ctx context.Context, g *gate, err error) (*schema.Agen
 		return nil, t.fail(ctx, err)
 	}
 	if t.mark.Corrected && g.broken == nil {
-		if finish, finishErr := t.deliverHeld(ctx, g, err); finish != nil || finishErr != nil {
-			return finish, finishErr
+		if finish, broken := t.deliverHeld(ctx, g, err); finish != nil {
+			return finish, broken
 		}
 	}
 	if !errors.Is(err, agents.ErrUnableToParseOutput) {
@@ -36,17 +36,22 @@ func (t *turn) planFailed(ctx context.Context, g *gate, err error) (*schema.Agen
 	if _, modelErr := t.run.AfterModel(ctx, core.Response{Text: text, Unparsed: true, Truncated: cut, LastTurn: t.last}); modelErr != nil {
 		return nil, t.fail(ctx, modelErr)
 	}
+	t.watch.saw(t.run)
 	return nil, err // with a ParserErrorHandler the executor goes on; without one it ends the run
 }
 
-// deliverHeld ends the run with the held answer; cause, if not nil, is why the correction came to nothing. nil, nil: there
-// is no held answer.
-func (t *turn) deliverHeld(ctx context.Context, g *gate, cause error) (*schema.AgentFinish, error) {
-	answer, err := t.run.Finish(ctx, core.Outcome{Reason: core.EndAnswered, Err: cause})
+// end ends the run and returns the answer to deliver. A store that fails at this point costs no answer: the end event was sent,
+// and what stays behind in the store is a mark that the next run replaces.
+func (t *turn) end(ctx context.Context, o core.Outcome) string {
+	answer, _ := t.run.Finish(ctx, o)
 	t.watch.done()
-	if err != nil {
-		return nil, err
-	}
+	return answer
+}
+
+// deliverHeld ends the run with the held answer; cause, if not nil, is why the correction came to nothing. A nil finish: there
+// is no held answer. The error is the stream's.
+func (t *turn) deliverHeld(ctx context.Context, g *gate, cause error) (*schema.AgentFinish, error) {
+	answer := t.end(ctx, core.Outcome{Reason: core.EndAnswered, Err: cause})
 	if answer == "" {
 		return nil, nil
 	}
@@ -91,8 +96,8 @@ func (t *turn) acted(ctx context.Context, g *gate, steps []schema.AgentStep, mad
 				}
 			}
 		}
-		if finish, err := t.deliverHeld(ctx, g, nil); finish != nil || err != nil {
-			return nil, finish, err
+		if finish, broken := t.deliverHeld(ctx, g, nil); finish != nil {
+			return nil, finish, broken
 		}
 	}
 	m := t.mark
@@ -127,11 +132,7 @@ func (t *turn) finished(ctx context.Context, g *gate, finish *schema.AgentFinish
 		g.drop()
 		return []schema.AgentAction{t.correct(v, finish)}, nil, nil
 	}
-	answer, err := t.run.Finish(ctx, core.Outcome{Answer: text})
-	t.watch.done()
-	if err != nil {
-		return nil, nil, err
-	}
+	answer := t.end(ctx, core.Outcome{Answer: text})
 	if answer == text { // as the agent gave it, whatever it is
 		out := t.deliver(finish.ReturnValues, said, finish.Log)
 		if v, ok := finish.ReturnValues[t.agent.outputKey()]; ok {
