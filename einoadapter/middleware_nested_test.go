@@ -135,6 +135,49 @@ func fullAnswer[M adk.MessageType](t *testing.T, stream bool) {
 	}
 }
 
+// noEnd is a store that fails to save what a run leaves when it is over: its last save, the one behind so many others.
+type noEnd struct {
+	core.Store
+	left int
+}
+
+func (s *noEnd) Save(c ctx, session string, doc []byte, base core.Version) (core.Version, error) {
+	if s.left--; s.left < 0 {
+		return "", core.ErrUnavailable
+	}
+	return s.Store.Save(c, session, doc, base)
+}
+
+// A store that fails when the run is over costs no answer: at the root its error comes behind the answer, but an agent tool
+// would give its caller the error in place of it.
+func TestStoreThatFailsAtTheEnd(t *testing.T) {
+	everyADK(t, endFails[*adkMessage], endFails[*adkAgentic])
+}
+
+func endFails[M adk.MessageType](t *testing.T, stream bool) {
+	turns := func(last ...turn) []turn {
+		return append([]turn{calls(write("n1", "in_progress")), says(report), calls(write("n2", "completed"))}, last...)
+	}
+	store := &noEnd{core.NewMemoryStore(), 3}
+	hc := helper(t, acts[M](t, turns()...), &einoadapter.Config{Config: core.Config{Store: store}})
+	outer := acts[M](t, calls(ask("c1")), says(answer))
+	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "outer", Description: "d", Model: outer, ToolsConfig: asTool(t, hc)})
+	require.NoError(t, err)
+	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: stream})
+	seen := watch(t, runner.Query(core.WithSession(t.Context(), "s"), question))
+	assert.Contains(t, seen, "tool helper: "+report)
+	assert.Equal(t, "assistant: "+answer, seen[len(seen)-1])
+	assert.Equal(t, -1, store.left, "one save failed")
+
+	root := newCast(stream, acts[M](t, turns(says(closing))...))
+	root.todo.Store = &noEnd{core.NewMemoryStore(), 3}
+	seen = root.run(t)
+	require.Len(t, seen, 7)
+	assert.Equal(t, "assistant: "+closing, seen[5])
+	assert.Contains(t, seen[6], core.ErrUnavailable.Error())
+	assert.Equal(t, report, root.end(t).Answer)
+}
+
 // A host that keeps only the last text asks for the replay at the root, and OutputKey then has the full answer.
 func TestReplayAtTheRoot(t *testing.T) {
 	everyADK(t, replayRoot[*adkMessage], replayRoot[*adkAgentic])
