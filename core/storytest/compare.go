@@ -95,7 +95,7 @@ func (p *play) compareResults(e *expectation) {
 		text, ok := p.rec.Results[id]
 		if !ok {
 			p.problem("results: the call %s has no result", id)
-		} else if got := Code(text); got != want {
+		} else if got := p.code(id, text); got != want {
 			p.problem("results: %s is %q, want %q: %s", id, got, want, text)
 		}
 	}
@@ -106,6 +106,20 @@ func (p *play) compareResults(e *expectation) {
 			}
 		}
 	}
+}
+
+// code is Code for a call of the todo tool; other tools may say what they like and are "ok".
+func (p *play) code(id, text string) string {
+	for _, run := range p.story.Runs {
+		for _, r := range run.Replies {
+			for _, c := range r.Calls {
+				if c.ID == id && c.Name != core.DefaultToolName {
+					return "ok"
+				}
+			}
+		}
+	}
+	return Code(text)
 }
 
 // Code reads a tool result: the code of a refusal, else "ok". What follows the JSON (the tail block) does not matter.
