@@ -258,9 +258,14 @@ func newPlanner(t testing.TB, cfg core.Config) *core.Planner {
 	return p
 }
 
-// openItem puts one open item on a session's list.
-func openItem(p *core.Planner, session string) error {
-	_, err := p.Update(context.Background(), session, func([]core.Item) ([]core.Item, error) { return []core.Item{{Content: "Ship it"}}, nil })
+// openItems puts open items on a session's list.
+func openItems(p *core.Planner, session string, contents ...string) error {
+	_, err := p.Update(context.Background(), session, func(todos []core.Item) ([]core.Item, error) {
+		for _, c := range contents {
+			todos = append(todos, core.Item{Content: c})
+		}
+		return todos, nil
+	})
 	return err
 }
 

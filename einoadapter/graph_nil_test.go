@@ -32,7 +32,7 @@ func TestGraphModelThatGivesNil(t *testing.T) {
 				for _, behind := range [][]*schema.Message{nil, {schema.AssistantMessage("Hello.", nil)}} {
 					p := newPlanner(t, core.Config{})
 					if open {
-						require.NoError(t, openItem(p, "s"))
+						require.NoError(t, openItems(p, "s", "Ship it"))
 					}
 					_, err := w.run(inSession("s"), g.build(t, rig{planner: p, model: nothing{behind}, live: live}), user("Hi."))
 					require.Error(t, err)

@@ -248,7 +248,7 @@ func TestGraphHistoryWithNeighbouringAnswers(t *testing.T) {
 func TestGraphHistoryThatEndsWithAnAnswer(t *testing.T) {
 	everyWay(t, func(t *testing.T, g agentGraph, w way) {
 		p := newPlanner(t, core.Config{})
-		require.NoError(t, openItem(p, "s"))
+		require.NoError(t, openItems(p, "s", "Ship it"))
 		m := newLines(say("Going on."), say("Not yet."))
 		in := []*schema.Message{schema.UserMessage("Ship it."), schema.AssistantMessage("Wait for me.", nil)}
 		_, err := w.run(inSession("s"), g.build(t, rig{planner: p, model: m}), in)

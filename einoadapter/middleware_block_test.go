@@ -194,7 +194,7 @@ func TestHistoryThatEndsWithAnAnswer(t *testing.T) {
 	m := acts[*adkMessage](t, says("Going on."), says("Not yet."))
 	c := newCast(false, m)
 	c.todo = einoadapter.Config{Planner: newPlanner(t, core.Config{})}
-	require.NoError(t, openItem(c.todo.Planner, "s"))
+	require.NoError(t, openItems(c.todo.Planner, "s", "Ship it"))
 	in := []*schema.Message{schema.UserMessage(question), schema.AssistantMessage("Wait for me.", nil)}
 	seen := watch(t, c.runner(t).Run(core.WithSession(t.Context(), "s"), in))
 	assert.Equal(t, []string{"assistant: Going on.", "assistant: Not yet."}, seen)

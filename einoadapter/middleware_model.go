@@ -13,10 +13,11 @@ import (
 // turn is one execution of the agent's model node: the same value reaches BeforeModelRewriteState, every attempt of the model
 // call, and AfterModelRewriteState. eino runs these one after the other.
 type turn[M adk.MessageType] struct {
-	call  *modelCall[M] // the last attempt; nil: our model was not reached
-	shown bool          // tail is what core gave for this turn; a retry shows it again
-	tail  string
-	held  string // the answer that this turn replays; "": none
+	call     *modelCall[M] // the last attempt; nil: our model was not reached
+	shown    bool          // tail is what core gave for this turn; a retry shows it again
+	tail     string
+	held     string // the answer that this turn replays; "": none
+	boundary string // of the input, at the last attempt
 }
 
 // modelCall is a model call as it reached our place in the chain: inside retry, failover and eino's event sender.
@@ -83,9 +84,10 @@ func (w *todoModel[M]) before(ctx context.Context, in []M) (req []M, held M, err
 			}
 		}
 		t.shown = true
-	} else {
+	} else if boundary != t.boundary { // the host's retry changed what the user says
 		run.NewInput(boundary)
 	}
+	t.boundary = boundary
 	if t.held != "" {
 		w.e.letHeldStand()
 		held = marked(assistantMessage[M](t.held), markHeld)
