@@ -25,11 +25,11 @@ func judgeTurn(c *Config, isTool func(string) bool, rs RunState, open []Item, r 
 		return judgeCalls(c, isTool, rs, open, r), askNothing
 	}
 	rs.Stale, rs.RemindDue = 0, false
-	if !r.final() {
+	if rs.Blocked { // the explanation: whatever it is, cut off or empty, it is taken
+		rs.Blocked, rs.Explained, rs.Suppressed = false, true, true
 		return rs, askNothing
 	}
-	if rs.Blocked { // the explanation: whatever it is, it is taken
-		rs.Blocked, rs.Explained, rs.Suppressed = false, true, true
+	if !r.final() {
 		return rs, askNothing
 	}
 	switch {

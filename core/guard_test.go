@@ -446,3 +446,29 @@ func TestRunStateThroughJSON(t *testing.T) {
 	hop()
 	require.Equal(t, "Second.", finish(t, r, "Bye."))
 }
+
+// What comes of the question for an explanation is taken, whatever it is: also a cut-off text, nothing, or a call.
+func TestExplanationIsTakenWhateverItIs(t *testing.T) {
+	for _, c := range []struct {
+		resp Response
+		want string
+	}{
+		{Response{Text: "I could n", Truncated: true}, "I could n"},
+		{Response{}, "First.\n\nSecond."},
+		{Response{Unparsed: true}, "First.\n\nSecond."},
+	} {
+		p, rec := newTest(t, Config{OnExhausted: Explain})
+		r := begin(t, p)
+		turn(t, r, "1 in_progress A")
+		require.Equal(t, Correct, say(t, r, "First.").Action)
+		require.Equal(t, Correct, say(t, r, "Second.").Action)
+		before(t, r)
+		require.Equal(t, Accept, after(t, r, c.resp).Action)
+		require.Equal(t, c.want, finish(t, r, c.resp.Text))
+		s, err := decodeState([]byte(document(t, p.store)))
+		require.NoError(t, err)
+		require.True(t, s.Suppressed, "%+v", c.resp)
+		require.False(t, s.Blocked)
+		require.Len(t, rec.events(EventExplain), 1)
+	}
+}
