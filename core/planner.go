@@ -33,10 +33,10 @@ func New(cfg Config) (*Planner, error) {
 	return p, nil
 }
 
-// Config returns the configuration with its defaults filled in, Texts and Reminder as copies.
+// Config returns the configuration with its defaults filled in. Texts are as they were given, see [DefaultTexts]; Reminder is a copy.
 func (p *Planner) Config() Config {
-	cfg, texts, reminder := p.cfg, p.texts, *p.cfg.Reminder
-	cfg.Texts, cfg.Reminder = &texts, &reminder
+	cfg, reminder := p.cfg, *p.cfg.Reminder
+	cfg.Reminder = &reminder
 	return cfg
 }
 
