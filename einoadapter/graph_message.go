@@ -1,8 +1,6 @@
 package einoadapter
 
 import (
-	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -61,19 +59,12 @@ func withInstruction(req []*schema.Message, text string) []*schema.Message {
 
 // readAll reads a response to its end. It returns the chunks as they came and the message that they make.
 func readAll(in *schema.StreamReader[*schema.Message]) ([]*schema.Message, *schema.Message, error) {
-	defer in.Close()
-	var chunks []*schema.Message
-	for {
-		chunk, err := in.Recv()
-		if errors.Is(err, io.EOF) {
-			m, err := whole(chunks)
-			return chunks, m, err
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		chunks = append(chunks, chunk)
+	chunks, err := readChunks(in)
+	if err != nil {
+		return nil, nil, err
 	}
+	m, err := whole(chunks)
+	return chunks, m, err
 }
 
 // whole is the message that chunks make. No chunk at all is an empty answer.

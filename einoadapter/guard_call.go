@@ -2,8 +2,6 @@ package einoadapter
 
 import (
 	"context"
-	"errors"
-	"io"
 	"time"
 
 	"github.com/cloudwego/eino/adk"
@@ -57,18 +55,11 @@ func askOnce[M adk.MessageType](call *modelCall[M], m model.BaseModel[M], req []
 	if err != nil {
 		return answer, err
 	}
-	defer sr.Close()
-	var chunks []M
-	for {
-		chunk, err := sr.Recv()
-		if errors.Is(err, io.EOF) {
-			return concat(chunks)
-		}
-		if err != nil {
-			return answer, err
-		}
-		chunks = append(chunks, chunk)
+	chunks, err := readChunks(sr)
+	if err != nil {
+		return answer, err
 	}
+	return concat(chunks)
 }
 
 // isFatal reports whether an error of the correction is no failure of the model but the end of the run.

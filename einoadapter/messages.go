@@ -12,8 +12,8 @@ import (
 	"github.com/todoguard/todoguard/core"
 )
 
-// The accessors over [adk.MessageType] that the rest of the package is written against. Only this file knows how the
-// two message types differ.
+// The accessors over [adk.MessageType] that the rest of the package is written against. Only this file and chunks.go know how
+// the two message types differ.
 
 // userMessage is a new user message that holds text.
 func userMessage[M adk.MessageType](text string) M {
@@ -196,26 +196,6 @@ func lastTool[M adk.MessageType](in []M) core.Call {
 		}
 	}
 	return core.Call{}
-}
-
-// concat puts the chunks of one streamed message together.
-func concat[M adk.MessageType](chunks []M) (M, error) {
-	var zero M
-	switch v := any(chunks).(type) {
-	case []*schema.Message:
-		m, err := schema.ConcatMessages(v)
-		if err != nil {
-			return zero, fmt.Errorf("einoadapter: put chunks together: %w", err)
-		}
-		return any(m).(M), nil
-	case []*schema.AgenticMessage:
-		m, err := schema.ConcatAgenticMessages(v)
-		if err != nil {
-			return zero, fmt.Errorf("einoadapter: put chunks together: %w", err)
-		}
-		return any(m).(M), nil
-	}
-	return zero, nil
 }
 
 // finishReason is what the provider says of the end of its response, in its own words; "" if it says nothing.
