@@ -9,5 +9,6 @@
 //
 // The built-in stories are in the folder stories. TODOGUARD_STORIES=DIR runs those of DIR too (a relative DIR counts
 // from the root of the module), as they are told; with
-// TODOGUARD_MODES=all also in the other modes of Options.Modes. UPDATE_GOLDEN=1 rewrites the "seen" sections of stories of DIR.
+// TODOGUARD_MODES=all also in the other modes of Options.Modes. Add -count=1 for a DIR outside the module: go test does not see
+// changes there, and shows the last result. UPDATE_GOLDEN=1 rewrites the "seen" sections of stories of DIR.
 package storytest
