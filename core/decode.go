@@ -41,6 +41,7 @@ const maxNotes = 8
 // decoder reads one argument string leniently in shape and strictly in meaning.
 type decoder struct {
 	mode  Updates
+	deps  bool // depends_on means something; else it is an extra field like any other
 	notes []string
 	more  int
 }
@@ -54,8 +55,8 @@ func (d *decoder) note(format string, args ...any) {
 }
 
 // decodeWrite reads the arguments of write_todos. It never panics and never guesses: what it cannot read is a refusal.
-func decodeWrite(args string, mode Updates) (write, *RuleError) {
-	d := &decoder{mode: mode}
+func decodeWrite(args string, mode Updates, deps bool) (write, *RuleError) {
+	d := &decoder{mode: mode, deps: deps}
 	w := write{merge: mode == Merge}
 	text := d.unfence(strings.TrimSpace(args))
 	if mode == Merge && text == "" {
@@ -287,7 +288,7 @@ func (d *decoder) item(w *write, i int, v string) *RuleError {
 	if bad = d.itemStatus(&it, i, status); bad != nil {
 		return bad
 	}
-	if deps != "" && kindOf(deps) != jsonNull {
+	if d.deps && deps != "" && kindOf(deps) != jsonNull {
 		if kindOf(deps) != jsonArray {
 			return refuse(CodeMalformed, itemName(i), "depends_on of %s is %s. Send an array of ids, or leave it out.", itemName(i), kindOf(deps))
 		}

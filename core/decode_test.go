@@ -95,7 +95,7 @@ func TestDecodeStatusSpellings(t *testing.T) {
 	for _, s := range Statuses() {
 		require.NotEmpty(t, spellings[s], "no spellings for %s: add the status here", s)
 		for _, sp := range spellings[s] {
-			w, bad := decodeWrite(`{"todos":[{"id":"1","content":"A","status":`+quote(sp)+`}]}`, Replace)
+			w, bad := decodeWrite(`{"todos":[{"id":"1","content":"A","status":`+quote(sp)+`}]}`, Replace, true)
 			require.Nil(t, bad, sp)
 			require.Equal(t, s, w.items[0].item.Status, sp)
 			if sp == string(s) {
@@ -212,7 +212,7 @@ func TestDecodeRefusesEveryPrefix(t *testing.T) {
 		"```json\n" + args("1 in_progress A") + "\n```",
 	} {
 		for i := range full {
-			w, bad := decodeWrite(full[:i], Replace)
+			w, bad := decodeWrite(full[:i], Replace, true)
 			require.NotNil(t, bad, "%q", full[:i])
 			require.Equal(t, CodeMalformed, bad.Code)
 			require.Empty(t, w.items)
@@ -226,7 +226,7 @@ func TestDecodeNotesAreBounded(t *testing.T) {
 	for range 50 {
 		items = append(items, `{"content":" A ","status":"done"}`)
 	}
-	w, bad := decodeWrite(`{"todos":[`+strings.Join(items, ",")+`]}`, Replace)
+	w, bad := decodeWrite(`{"todos":[`+strings.Join(items, ",")+`]}`, Replace, true)
 	require.Nil(t, bad)
 	require.Len(t, w.normalized, maxNotes+1)
 	require.Equal(t, "and 92 more", w.normalized[maxNotes])
@@ -234,7 +234,7 @@ func TestDecodeNotesAreBounded(t *testing.T) {
 
 func TestDecodeMerge(t *testing.T) {
 	for _, a := range []string{``, `{}`, " \n", `{"__arg1":"{}"}`, `{"__arg1":{}}`, `{"__arg1":""}`} {
-		w, bad := decodeWrite(a, Merge)
+		w, bad := decodeWrite(a, Merge, true)
 		require.Nil(t, bad, a)
 		require.True(t, w.read, a)
 	}
@@ -249,12 +249,12 @@ func TestDecodeMerge(t *testing.T) {
 		{`{"merge":false,"todos":[{"id":"1","status":"pending"}]}`, "item 1 has no content"},
 		{`{"merge":false}`, "todos is missing"},
 	} {
-		_, bad := decodeWrite(c.args, Merge)
+		_, bad := decodeWrite(c.args, Merge, true)
 		require.NotNil(t, bad, c.args)
 		require.Equal(t, CodeMalformed, bad.Code, c.args)
 		require.Contains(t, bad.Advice, c.says)
 	}
-	w, bad := decodeWrite(`{"todos":[{"id":"1","status":"done"}],"merge":null}`, Merge)
+	w, bad := decodeWrite(`{"todos":[{"id":"1","status":"done"}],"merge":null}`, Merge, true)
 	require.Nil(t, bad)
 	require.True(t, w.merge)
 	require.Equal(t, hasID|hasStatus, w.items[0].has)
@@ -325,4 +325,15 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Extra fields are ignored, whatever they hold; without dependencies depends_on is one.
+func TestDependsOnIsAnExtraFieldWithoutDependencies(t *testing.T) {
+	const args = `{"todos":[{"id":"1","content":"A","status":"pending","depends_on":"soon"}]}`
+	w, bad := decodeWrite(args, Replace, false)
+	require.Nil(t, bad)
+	require.Nil(t, w.items[0].item.DependsOn)
+	require.Empty(t, w.normalized)
+	_, bad = decodeWrite(args, Replace, true)
+	require.Equal(t, CodeMalformed, bad.Code)
 }

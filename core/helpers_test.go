@@ -66,7 +66,7 @@ func argsWait(tasks []string, ls ...string) string {
 // writeOf is the decoded whole-list write of these lines.
 func writeOf(t testing.TB, ls ...string) write {
 	t.Helper()
-	w, bad := decodeWrite(args(ls...), Replace)
+	w, bad := decodeWrite(args(ls...), Replace, true)
 	require.Nil(t, bad)
 	return w
 }

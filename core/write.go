@@ -39,7 +39,7 @@ func (r *Run) writeTodos(ctx context.Context, c Call) (string, error) {
 		return r.refuse(ctx, c, refuse(CodeParallelWrite, "", "%s was called %d times in one response; none of the calls took effect. Send one call with the whole list.",
 			r.p.cfg.ToolName, r.rs.Writes)), nil
 	}
-	w, bad := decodeWrite(c.Args, r.p.cfg.Updates)
+	w, bad := decodeWrite(c.Args, r.p.cfg.Updates, r.p.cfg.Dependencies)
 	if bad != nil {
 		return r.refuse(ctx, c, bad), nil
 	}
@@ -314,6 +314,6 @@ func (p *Planner) reads(c Call, fresh bool) (reads, full bool) {
 		name := taskTool(c.Name)
 		return name == TaskGet || name == TaskList, name == TaskList
 	}
-	w, _ := decodeWrite(c.Args, p.cfg.Updates)
+	w, _ := decodeWrite(c.Args, p.cfg.Updates, p.cfg.Dependencies)
 	return w.read, w.read || fresh && p.whole(w)
 }

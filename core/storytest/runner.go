@@ -287,11 +287,11 @@ func (p *play) checker(it core.Item) core.Check {
 		n := p.checkRuns[it.ID]
 		p.checkRuns[it.ID]++
 		p.mu.Unlock()
-		if n >= len(outcomes) {
-			p.problem("the check of item %s ran %d times, the story has %d outcomes", it.ID, n+1, len(outcomes))
+		if len(outcomes) == 0 {
 			return core.CheckResult{}
 		}
-		kind, out, _ := strings.Cut(outcomes[n], ":")
+		outcome := outcomes[min(n, len(outcomes)-1)] // the last one stands for all that follow; check_runs counts
+		kind, out, _ := strings.Cut(outcome, ":")
 		switch out = strings.TrimSpace(out); kind {
 		case "pass":
 			return core.CheckResult{Status: core.CheckPassed, Output: out}
@@ -300,7 +300,7 @@ func (p *play) checker(it core.Item) core.Check {
 		case string(core.CheckNotRun), string(core.CheckTimed):
 			return core.CheckResult{Status: core.CheckStatus(kind), Output: out}
 		}
-		p.problem("the outcome %q of item %s: want pass, fail, could not run or timed out", outcomes[n], it.ID)
+		p.problem("the outcome %q of item %s: want pass, fail, could not run or timed out", outcome, it.ID)
 		return core.CheckResult{}
 	}
 }
@@ -310,11 +310,10 @@ func (p *play) validateWait(_ context.Context, _ []string, _ core.WaitInfo, prio
 	n := p.waits
 	p.waits++
 	p.mu.Unlock()
-	if n >= len(p.story.Waits) {
-		p.problem("the validator was asked %d times, the story has %d outcomes", n+1, len(p.story.Waits))
-		return core.WaitValidation{}, errors.New("no outcome left")
+	if len(p.story.Waits) == 0 {
+		return core.WaitValidation{}, errors.New("the story has no outcome")
 	}
-	w := p.story.Waits[n]
+	w := p.story.Waits[min(n, len(p.story.Waits)-1)] // the last one stands for all that follow
 	return core.WaitValidation{Status: core.WaitStatus(w.Status), Reason: w.Reason, Evidence: w.Validation}, nil
 }
 
