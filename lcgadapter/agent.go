@@ -83,6 +83,9 @@ func (a *Agent) Plan(ctx context.Context, steps []schema.AgentStep, inputs map[s
 	actions, finish, err := a.inner.Plan(context.WithValue(ctx, heardKey{}, &t.heard), req.steps, req.inputs, options...)
 	switch {
 	case err != nil:
+		if act := a.emptyCall(err); act != nil && ctx.Err() == nil {
+			return t.acted(ctx, g, steps, []schema.AgentAction{*act})
+		}
 		finish, err = t.planFailed(ctx, g, err)
 		return nil, finish, err
 	case finish != nil:

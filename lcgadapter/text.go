@@ -2,9 +2,11 @@ package lcgadapter
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strings"
 
+	"github.com/tmc/langchaingo/agents"
 	"github.com/tmc/langchaingo/schema"
 
 	"github.com/todoguard/todoguard/core"
@@ -36,10 +38,11 @@ var (
 	conversationalMark = regexp.MustCompile(`AI:`)
 	mrklMark           = regexp.MustCompile(`(?i)final answer\s?:|the (final )?answer is:`)
 
-	callLine  = regexp.MustCompile(`(?im)^[ \t]*Action:[ \t]*(.+?)[ \t]*\r?$`)
-	inputLine = regexp.MustCompile(`(?i)^\s*Action\s+Input:\s*`)
-	nextLine  = regexp.MustCompile(`(?im)\n[ \t]*(Observation|Thought|Action|Action Input|Final Answer|AI):`)
-	strayLine = regexp.MustCompile("(?s)^[ \t\r]*(```[ \t\r]*)?(\n|$|Observation:)") // what may follow a JSON value
+	callLine   = regexp.MustCompile(`(?im)^[ \t]*Action:[ \t]*(.+?)[ \t]*\r?$`)
+	inputLine  = regexp.MustCompile(`(?i)^\s*Action\s+Input:\s*`)
+	emptyInput = regexp.MustCompile(`(?i)^\s*(Action\s+Input:\s*)?$`)
+	nextLine   = regexp.MustCompile(`(?im)\n[ \t]*(Observation|Thought|Action|Action Input|Final Answer|AI):`)
+	strayLine  = regexp.MustCompile("(?s)^[ \t\r]*(```[ \t\r]*)?(\n|$|Observation:)") // what may follow a JSON value
 )
 
 // firstValue splits an action's input into its first JSON value and what the model wrote on the lines behind it: an observation
@@ -99,4 +102,18 @@ func (a *Agent) rescue(f *schema.AgentFinish) *schema.AgentAction {
 		return &schema.AgentAction{Tool: name, ToolInput: args + rest, Log: f.Log}
 	}
 	return nil
+}
+
+// emptyCall finds the todo call without any input that a text parser could not read: its pattern wants something there, and the
+// run would end. Core says what to send instead. nil: err is another error.
+func (a *Agent) emptyCall(err error) *schema.AgentAction {
+	if !a.kind.text() || !errors.Is(err, agents.ErrUnableToParseOutput) {
+		return nil
+	}
+	text := strings.TrimPrefix(err.Error(), agents.ErrUnableToParseOutput.Error()+": ")
+	loc := callLine.FindStringSubmatchIndex(text)
+	if loc == nil || !a.plugin.planner.IsTool(text[loc[2]:loc[3]]) || !emptyInput.MatchString(text[loc[1]:]) {
+		return nil
+	}
+	return &schema.AgentAction{Tool: text[loc[2]:loc[3]], Log: text}
 }
