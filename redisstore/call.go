@@ -49,15 +49,19 @@ func attempts[T any](c call, f func(context.Context) (T, error)) (T, *failure) {
 	}
 }
 
-// attempt runs f, the try-th time, until the time is up. The driver looks at a cancelled context only between
-// commands, and at a deadline only if its client was made so; but to hand each command to another goroutine, only to be
-// able to leave it, would double what it costs. So the first try with a client that respects deadlines runs here.
+// attempt runs f, the try-th time, until the time is up. To hand each command to another goroutine, only to be able to leave
+// it, or to set a timer for it, would cost a good part of what the command costs. So the first try with a client that respects
+// deadlines runs here, under the caller's own context: the driver leaves at its deadline and sees that it is cancelled. What only
+// Options.Timeout ends is then exact on the connection, and late by as long as the driver goes on to dial a server that is away.
 func attempt[T any](c call, try backoff, f func(context.Context) (T, error)) (T, error) {
+	if c.store.punctual && try == 0 {
+		if d, ok := c.ctx.Deadline(); ok && d.Equal(c.limit) {
+			return f(c.ctx)
+		}
+		return f(limited{c.ctx, c.limit})
+	}
 	ctx, cancel := context.WithDeadline(c.ctx, c.limit)
 	defer cancel()
-	if c.store.punctual && try == 0 {
-		return f(ctx)
-	}
 	return within(ctx, func() (T, error) { return f(ctx) })
 }
 
@@ -82,6 +86,21 @@ type backoff int
 func (b backoff) wait() time.Duration {
 	d := min(5*time.Millisecond<<min(b, 10), 500*time.Millisecond)
 	return d/2 + rand.N(d/2)
+}
+
+// limited is a context with an earlier deadline and no timer for it.
+type limited struct {
+	context.Context
+	limit time.Time
+}
+
+func (l limited) Deadline() (time.Time, bool) { return l.limit, true }
+
+func (l limited) Err() error {
+	if err := l.Context.Err(); err != nil || time.Now().Before(l.limit) {
+		return err
+	}
+	return context.DeadlineExceeded
 }
 
 // within runs f and leaves it behind when ctx is done. What is left behind ends by the client's own time-outs.

@@ -132,6 +132,7 @@ func NewURL(rawURL string, o *Options) (*Store, error) {
 	}
 	ro.ContextTimeoutEnabled = true
 	ro.DisableIdentity = true
+	ro.DialerRetries = 1 // calls are repeated here, within their time
 	ro.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	client := redis.NewClient(ro)
 	s, err := New(client, o)
