@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -283,4 +284,27 @@ func TestAnEventsSlicesAreTheReceiversOwn(t *testing.T) {
 	require.Contains(t, text, "fine")
 	require.Contains(t, text, "First.")
 	require.NotContains(t, text, "spoiled")
+}
+
+// A run that ends by an error delivers that error: what it held is told as not delivered, unless the user had seen it.
+func TestTheEndOfAFailedRunTellsWhatWasDelivered(t *testing.T) {
+	for _, seen := range []bool{false, true} {
+		p, rec := newTest(t, Config{})
+		seed(t, p, "1 in_progress A")
+		r, err := p.Begin(sess, RunOptions{Delivered: seen})
+		require.NoError(t, err)
+		before(t, r)
+		require.Equal(t, Correct, say(t, r, "First.").Action)
+		_, err = r.Finish(t.Context(), Outcome{Err: errors.New("a tool failed")})
+		require.NoError(t, err)
+		e := rec.events(EventRunEnded)[0]
+		require.Equal(t, EndFailed, e.Reason)
+		if seen {
+			require.Equal(t, "First.", e.Answer)
+			require.Empty(t, e.Superseded)
+		} else {
+			require.Empty(t, e.Answer)
+			require.Equal(t, []string{"First."}, e.Superseded)
+		}
+	}
 }

@@ -314,8 +314,12 @@ func (r *Run) Finish(ctx context.Context, o Outcome) (string, error) {
 		r.rs.Holding, r.rs.Held, r.rs.Blocked = false, "", false
 		err = r.clearMarks(ctx)
 	}
+	told := answer
+	if !r.rs.Options.Delivered && (o.Reason == EndFailed || o.Reason == EndCancelled) && answer != "" {
+		told, lost = "", append(lost, answer) // the caller gets the error
+	}
 	e := Event{Kind: kind, Session: r.rs.Session, RunID: r.rs.ID, Revision: r.revision(), Reason: o.Reason, Err: o.Err,
-		Answer: answer, Superseded: lost}
+		Answer: told, Superseded: lost}
 	if r.st != nil {
 		e.Open = OpenItems(r.st.items())
 	}
