@@ -2,9 +2,9 @@ package core
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"strings"
 	"time"
@@ -67,8 +67,9 @@ func contentKey(content string) string {
 	if flat == "" { // nothing but punctuation: then that is the content
 		flat = content
 	}
-	sum := sha256.Sum256([]byte(flat))
-	return hex.EncodeToString(sum[:12])
+	sum := fnv.New128a()
+	_, _ = sum.Write([]byte(flat)) // never fails
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // isPunctuation leaves out the signs that carry meaning at the edge of a word (C#, 50%, @home, a & b, *.go).
