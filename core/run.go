@@ -13,7 +13,8 @@ import (
 // emits events (docs/design.md, section 1). Its methods are the seams that an adapter calls. Safe for concurrent use.
 //
 // Every seam returns a Go error only for a done ctx, for a store that failed (see Config.OnStoreError), for an ErrConfig and, a
-// tool call, for ErrEnded. Once a run has ended its seams change nothing and emit nothing. What the model can mend is in the text that it gets.
+// tool call, for ErrEnded. What the model can mend is in the text that it gets. Once a run has ended its seams change nothing
+// and emit nothing.
 type Run struct {
 	p *Planner
 
@@ -167,9 +168,11 @@ func (r *Run) AfterModel(ctx context.Context, resp Response) (Verdict, error) {
 		r.at(resp.Boundary)
 	}
 	r.p.emit(ctx, Event{Kind: EventTurn, Session: r.rs.Session, RunID: r.rs.ID, Calls: slices.Clone(resp.Calls), Text: resp.Text, Revision: r.revision()})
-	if r.st == nil && !r.rs.Detached {
-		if err := r.reload(ctx); err != nil {
-			return Verdict{}, r.trouble(ctx, err)
+	if !r.rs.Detached {
+		if err := r.known(ctx); err != nil {
+			if err = r.trouble(ctx, err); err != nil {
+				return Verdict{}, err
+			}
 		}
 	}
 	var end *WaitOutcome
@@ -289,8 +292,8 @@ func (r *Run) dropDeadWait(ctx context.Context) error {
 
 // Finish ends the run, for whatever reason, and returns the answer to deliver: o.Answer, the held answer or both
 // (docs/design.md, section 6). It emits the end event once; a further call returns the same answer and does nothing. A run
-// that was interrupted (EndInterrupted) has not ended: it emits run_paused and may go on, resumed from its state. A store that fails here costs no answer: the error
-// comes with it. It does its work also under a done ctx.
+// that was interrupted (EndInterrupted) has not ended: it emits run_paused and may go on, resumed from its state. A store that
+// fails here costs no answer: the error comes with it. It does its work also under a done ctx.
 func (r *Run) Finish(ctx context.Context, o Outcome) (string, error) {
 	defer r.p.observers.drain()
 	r.mu.Lock()
@@ -342,10 +345,8 @@ func (r *Run) clearMarks(ctx context.Context) error {
 	if r.rs.Detached {
 		return nil
 	}
-	if r.st == nil {
-		if err := r.reload(ctx); err != nil {
-			return r.trouble(ctx, err)
-		}
+	if err := r.known(ctx); err != nil {
+		return r.trouble(ctx, err)
 	}
 	for r.st.RunID == r.rs.ID && !r.st.mirrors(&r.rs) {
 		next := r.st.clone()

@@ -622,3 +622,19 @@ func TestObserve(t *testing.T) {
 	r.Observe(Call{ID: "c2", Name: DefaultToolName}, text)
 	accepted(t, writeList(t, r, "1 completed Z"))
 }
+
+// A store that fails just before a response is judged does not let two whole-list writes of that response through later.
+func TestParallelWritesAreSeenWithoutTheStore(t *testing.T) {
+	store := faulty()
+	p, _ := newTest(t, Config{Store: store, OnStoreError: func(context.Context, error) error { return nil }})
+	seed(t, p, "1 in_progress A")
+	r := begin(t, p)
+	before(t, r)
+	again, err := p.Resume(r.State()) // as an adapter whose handle does not outlive a hook
+	require.NoError(t, err)
+	store.set(func(int) error { return ErrUnavailable }, nil)
+	after(t, again, Response{Calls: []Call{{ID: "c1", Name: DefaultToolName}, {ID: "c2", Name: DefaultToolName}}})
+	store.set(nil, nil)
+	refused(t, writeList(t, again, "1 completed A"), CodeParallelWrite)
+	require.Equal(t, []string{"1 in_progress A"}, storedLines(t, p))
+}

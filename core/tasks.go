@@ -81,7 +81,7 @@ func (r *Run) applyTask(ctx context.Context, c Call) (string, error) {
 	}
 	switch t.tool {
 	case TaskList:
-		r.sawFull(c, r.st.Revision)
+		r.sawFull(c)
 		return (&toolResult{Revision: r.st.Revision}).list(r.st.items()).text(), nil
 	case TaskGet:
 		return r.getTask(ctx, c, t), nil

@@ -44,7 +44,7 @@ func (r *Run) writeTodos(ctx context.Context, c Call) (string, error) {
 		return r.refuse(ctx, c, bad), nil
 	}
 	if w.read {
-		r.sawFull(c, r.st.Revision)
+		r.sawFull(c)
 		return r.p.accepted(r.st, report{unchanged: true}, nil, w), nil
 	}
 	ruled := r.p.rules(true)
@@ -56,7 +56,7 @@ func (r *Run) writeTodos(ctx context.Context, c Call) (string, error) {
 		return r.refuse(ctx, c, bad), nil
 	}
 	if r.p.whole(w) && done.made {
-		r.sawFull(c, r.st.Revision)
+		r.sawFull(c)
 	}
 	w.wait = done.waiting
 	return r.p.accepted(r.st, done.report, done.checks, w), nil
@@ -130,14 +130,13 @@ func (r *Run) commit(ctx context.Context, callID string, wait []string, step fun
 			next, checks = settle(r.p.rules(false), prev, next, outcomes)
 			rep = compare(prev, next)
 			rep.dropped, rep.completed = before.dropped, before.completed
-			rep.unchanged = rep.unchanged && len(checks) == 0
 		}
 		done := committed{report: rep, checks: checks}
 		if binding != nil && r.rs.Boundary != binding.Boundary {
 			return committed{}, inputMeanwhile(), nil
 		}
 		if binding != nil && len(OpenItems(next.Todos)) == 0 {
-			return committed{}, refuse(CodeWaitInvalid, "", "Every item is closed, so there is nothing to wait for. Leave wait_for_tasks out."), nil
+			return committed{}, nothingToWaitFor(), nil
 		}
 		if r.rs.Ended { // while the host was asked
 			return committed{}, nil, fmt.Errorf("core: store the list: %w", ErrEnded)
@@ -220,7 +219,7 @@ func (r *Run) declareWait(ctx context.Context, ids []string, next *state, rep re
 		return nil, bad, nil
 	}
 	if len(OpenItems(next.Todos)) == 0 {
-		return nil, refuse(CodeWaitInvalid, "", "Every item is closed, so there is nothing to wait for. Leave wait_for_tasks out."), nil
+		return nil, nothingToWaitFor(), nil
 	}
 	boundary := r.rs.Boundary
 	if boundary == "" {
@@ -249,6 +248,10 @@ func (r *Run) declareWait(ctx context.Context, ids []string, next *state, rep re
 	return &WaitBinding{Tasks: ids, RunID: r.rs.ID, Boundary: boundary, Evidence: v.Evidence}, nil, nil
 }
 
+func nothingToWaitFor() *RuleError {
+	return refuse(CodeWaitInvalid, "", "Every item is closed, so there is nothing to wait for. Leave wait_for_tasks out.")
+}
+
 func inputMeanwhile() *RuleError {
 	return refuse(CodeWaitInvalid, "", "New input came while the tasks were checked. Look at it first, then send the list again.")
 }
@@ -271,9 +274,9 @@ func (r *Run) notSaved(ctx context.Context, c Call, err error) (string, error) {
 	return refusal(e, nil), nil
 }
 
-// sawFull notes that a result shows the whole list of a revision.
-func (r *Run) sawFull(c Call, revision int64) {
-	r.rs.FullID, r.rs.FullRev = c.ID, revision
+// sawFull notes that a result shows the whole list at hand.
+func (r *Run) sawFull(c Call) {
+	r.rs.FullID, r.rs.FullRev = c.ID, r.st.Revision
 	r.shown()
 }
 
