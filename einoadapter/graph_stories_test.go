@@ -3,13 +3,8 @@ package einoadapter_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/todoguard/todoguard/core"
 	"github.com/todoguard/todoguard/core/storytest"
 	"github.com/todoguard/todoguard/internal/surfaces/einograph"
-	"github.com/todoguard/todoguard/redisstore"
-	"github.com/todoguard/todoguard/redisstore/redistest"
 )
 
 func TestStoriesGraph(t *testing.T) {
@@ -17,12 +12,5 @@ func TestStoriesGraph(t *testing.T) {
 }
 
 func TestStoriesGraphRedis(t *testing.T) {
-	url := redistest.URL(t)
-	open := func(t testing.TB) core.Store {
-		store, err := redisstore.NewURL(url, &redisstore.Options{Prefix: redistest.Prefix()})
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = store.Close() })
-		return store
-	}
-	storytest.Run(t, storytest.Options{Stores: map[string]func(testing.TB) core.Store{"redis": open}}, einograph.All()...)
+	storytest.Run(t, storytest.Options{Stores: onRedis(t)}, einograph.All()...)
 }

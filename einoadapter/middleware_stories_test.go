@@ -17,12 +17,16 @@ func TestStoriesADK(t *testing.T) {
 }
 
 func TestStoriesADKRedis(t *testing.T) {
+	storytest.Run(t, storytest.Options{Stores: onRedis(t)}, einoadk.Surfaces()...)
+}
+
+// onRedis makes the stores of stories on a real server, each under a prefix of its own.
+func onRedis(t *testing.T) map[string]func(testing.TB) core.Store {
 	url := redistest.URL(t)
-	open := func(t testing.TB) core.Store {
+	return map[string]func(testing.TB) core.Store{"redis": func(t testing.TB) core.Store {
 		store, err := redisstore.NewURL(url, &redisstore.Options{Prefix: redistest.Prefix()})
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = store.Close() })
 		return store
-	}
-	storytest.Run(t, storytest.Options{Stores: map[string]func(testing.TB) core.Store{"redis": open}}, einoadk.Surfaces()...)
+	}}
 }
