@@ -22,7 +22,6 @@ import (
 	"github.com/cloudwego/eino/compose"
 
 	"github.com/todoguard/todoguard/core"
-	"github.com/todoguard/todoguard/einoadapter"
 	"github.com/todoguard/todoguard/examples/internal/demo"
 )
 
@@ -70,27 +69,10 @@ func run(ctx context.Context, out io.Writer, export func() string, first, second
 
 	ctx = core.WithSession(ctx, session)
 	ask := func(model *demo.Model, input string) error {
-		cfg := &adk.ChatModelAgentConfig{
+		return demo.Ask(ctx, &adk.ChatModelAgentConfig{
 			Name: "exporter", Description: "exports tables", Instruction: "You export tables.", Model: model,
 			ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{start}}},
-		}
-		if err := einoadapter.Attach(ctx, cfg, &einoadapter.Config{Planner: planner}); err != nil {
-			return err
-		}
-		agent, err := adk.NewChatModelAgent(ctx, cfg)
-		if err != nil {
-			return err
-		}
-		events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, input)
-		for {
-			e, ok := events.Next()
-			if !ok {
-				return nil
-			}
-			if e.Err != nil {
-				return e.Err
-			}
-		}
+		}, planner, input)
 	}
 
 	const task = "Export the orders and tell me how many rows there are."

@@ -21,7 +21,6 @@ import (
 	"github.com/cloudwego/eino/compose"
 
 	"github.com/todoguard/todoguard/core"
-	"github.com/todoguard/todoguard/einoadapter"
 	"github.com/todoguard/todoguard/examples/internal/demo"
 )
 
@@ -81,25 +80,8 @@ func run(ctx context.Context, out io.Writer, model *demo.Model) error {
 	if err != nil {
 		return err
 	}
-	cfg := &adk.ChatModelAgentConfig{
+	return demo.Ask(ctx, &adk.ChatModelAgentConfig{
 		Name: "fixer", Description: "mends a package", Instruction: "You mend Go packages.", Model: model,
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{write}}},
-	}
-	if err := einoadapter.Attach(ctx, cfg, &einoadapter.Config{Planner: planner}); err != nil {
-		return err
-	}
-	agent, err := adk.NewChatModelAgent(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, task)
-	for {
-		e, ok := events.Next()
-		if !ok {
-			return nil
-		}
-		if e.Err != nil {
-			return e.Err
-		}
-	}
+	}, planner, task)
 }
