@@ -7,8 +7,8 @@
 //		storytest.Run(t, storytest.Options{}, storytest.Core(), myAdapter())
 //	}
 //
-// The built-in stories are in the folder stories. TODOGUARD_STORIES=DIR runs those of DIR too (a relative DIR counts
-// from the root of the module), as they are told; with
-// TODOGUARD_MODES=all also in the other modes of Options.Modes. Add -count=1 for a DIR outside the module: go test does not see
-// changes there, and shows the last result. UPDATE_GOLDEN=1 rewrites the "seen" sections of stories of DIR.
+// The built-in stories are in the folder stories. TODOGUARD_STORIES=DIR runs those of DIR too, as they are told; a relative DIR
+// counts from the root of the module. With TODOGUARD_MODES=all they run in the other modes of Options.Modes as well. Add -count=1
+// for a DIR outside the module: go test does not see changes there, and shows the last result. UPDATE_GOLDEN=1 rewrites the
+// "seen" sections of stories of DIR.
 package storytest
